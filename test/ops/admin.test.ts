@@ -26,7 +26,7 @@ const statusesOf = (requestId: string) =>
   Effect.map(entriesOf(requestId), (entries) => entries.map((entry) => member(entry, "status")))
 
 layer(testServer())("Administration", (it) => {
-  it.effect.each(adminRoutes)("$name needs the administrator's token", (route) =>
+  it.effect.each(adminRoutes)("The call $name needs the administrator's token", (route) =>
     Effect.gen(function* () {
       const asked = route.takesBody ? { json: {} } : {}
       const none = yield* send(route.method, pathOf(route), asked)
@@ -41,7 +41,7 @@ layer(testServer())("Administration", (it) => {
   )
 
   it.effect.each(["deadline", "resolve_at"])(
-    "refuses a %s from which no other time could be reckoned",
+    "A %s from which no other time could be computed is refused",
     (field) =>
       Effect.gen(function* () {
         const json = {
@@ -62,7 +62,7 @@ layer(testServer())("Administration", (it) => {
       })
   )
 
-  it.effect.each(changing)("$name is in the audit log with its status, also when it was refused", (route) =>
+  it.effect.each(changing)("The call $name is in the audit log with its status, also refused", (route) =>
     Effect.gen(function* () {
       const headers = { "content-type": "application/json" }
       const tries = {
@@ -90,7 +90,7 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
-  it.effect("what succeeded is in the audit log with what was sent, its secrets left out", () =>
+  it.effect("A call that succeeded is in the audit log with its body, without secrets", () =>
     Effect.gen(function* () {
       const { agentId } = yield* onboard()
       const json = {
@@ -117,7 +117,7 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
-  it.effect("a body is kept to 16 000 characters", () =>
+  it.effect("A body is kept to 16 000 characters", () =>
     Effect.gen(function* () {
       yield* send("PATCH", "/api/v1/admin/targets/GC", {
         token,
@@ -129,7 +129,7 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
-  it.effect("reads, and calls without the token, are not in the audit log", () =>
+  it.effect("Reads, and calls without the token, are not in the audit log", () =>
     Effect.gen(function* () {
       const headers = { "x-request-id": "unrecorded" }
       yield* get("/api/v1/admin/prices/quarantine", { token, headers })
@@ -138,7 +138,7 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
-  it.effect("a call that failed on our side is in the audit log too", () =>
+  it.effect("A call that failed on our side is in the audit log too", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { agentId } = yield* onboard()
@@ -154,7 +154,7 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
-  it.effect("nothing is done that cannot be recorded before it", () =>
+  it.effect("A call is not carried out when it cannot be recorded before", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { agentId } = yield* onboard()
@@ -175,7 +175,7 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
-  it.effect("what was done is answered, and in the audit log, also when its end cannot be recorded", () =>
+  it.effect("A call is answered, and in the audit log, also when its end cannot be recorded", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { agentId } = yield* onboard()
@@ -192,7 +192,7 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
-  it.effect("the audit log is read from the newest to the oldest, each entry once", () =>
+  it.effect("The audit log is read from the newest to the oldest, each entry once", () =>
     Effect.gen(function* () {
       const all = yield* auditLog
       const seen: Array<unknown> = []
@@ -210,7 +210,7 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
-  it.effect("the URL of an event is stored as it was parsed, and refused with a user name or password", () =>
+  it.effect("An event's URL is stored as it was parsed, and refused with a user name or password", () =>
     Effect.gen(function* () {
       const imported = (url: string) =>
         send("POST", "/api/v1/admin/events", { token, json: { events: [{ title: "The Fed holds", url }] } })
@@ -244,7 +244,7 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
-  it.effect("a list that is too long is refused for its length, whatever it holds", () =>
+  it.effect("A list that is too long is refused for its length, whatever it holds", () =>
     Effect.gen(function* () {
       for (const [path, field, maximum, others, method] of [
         ["events", "events", 1000, {}, "POST"],
@@ -271,7 +271,7 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
-  it.effect("the audit log is append-only", () =>
+  it.effect("The audit log is append-only", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       for (const tampering of [
@@ -300,7 +300,7 @@ const slowSettlement = Layer.mock(Scoring, {
 layer(testServer({ swap: slowSettlement }), { excludeTestServices: true })(
   "An administrator who hangs up",
   (it) => {
-    it.effect("leaves the call in the audit log all the same", () =>
+    it.effect("An administrator who hangs up leaves the call in the audit log all the same", () =>
       Effect.gen(function* () {
         const { port } = yield* TestServer
         const socket = connect(port, "127.0.0.1", () =>
@@ -309,13 +309,13 @@ layer(testServer({ swap: slowSettlement }), { excludeTestServices: true })(
           )
         )
         yield* Deferred.await(entered)
-        // What a process that is killed here leaves behind.
+        // A process that is killed here leaves this behind.
         assert.deepStrictEqual(yield* statusesOf("hung-up"), [null])
         yield* Effect.callback<void>((resume) => {
           socket.on("close", () => resume(Effect.void))
           socket.destroy()
         })
-        // The server has seen it once it has answered others since.
+        // The server has seen the hang-up once it has answered others since.
         for (let turn = 0; turn < 3; turn++) yield* get("/health/live")
         yield* Deferred.succeed(gate, undefined)
         const recorded = yield* statusesOf("hung-up").pipe(
@@ -340,7 +340,7 @@ const slowVoid = Layer.effect(
 )
 
 layer(testServer({ swap: slowVoid }))("A call whose answer is under way when its work fails", (it) => {
-  it.effect("is in the audit log with the status of the failure, and with none before", () =>
+  it.effect("A call whose answer fails under way is in the audit log with the failure's status alone", () =>
     Effect.gen(function* () {
       const { onText, until } = heartbeat()
       const asked = yield* Effect.forkChild(
@@ -364,9 +364,9 @@ layer(testServer({ swap: slowVoid }))("A call whose answer is under way when its
 const previous = "the-admin-token-before-a-change-of-it"
 
 layer(testServer({ environment: { AUSPEX_ADMIN_TOKEN_PREVIOUS: previous } }))(
-  "While the token is changed",
+  "A change of the token",
   (it) => {
-    it.effect("administration takes the new token and the one before, and no other", () =>
+    it.effect("Administration takes the new token and the one before, and no other", () =>
       Effect.gen(function* () {
         for (const accepted of [token, previous]) {
           assert.strictEqual((yield* get("/api/v1/admin/audit", { token: accepted })).status, 200)

@@ -11,7 +11,7 @@ const ownServer = Effect.gen(function* () {
 })
 
 layer(database)("A background transaction", (it) => {
-  it.effect("is one that all statements within it are of", () =>
+  it.effect("A background transaction has all statements within it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const background = yield* BackgroundClient
@@ -35,7 +35,7 @@ layer(database)("A background transaction", (it) => {
     })
   )
 
-  it.effect("is part of an ordinary one that it is begun within", () =>
+  it.effect("A background transaction is part of an ordinary one that it is begun within", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const background = yield* BackgroundClient
@@ -46,7 +46,7 @@ layer(database)("A background transaction", (it) => {
     })
   )
 
-  it.effect("leaves the log a connection while others wait for their turn", () =>
+  it.effect("A background transaction leaves the log a connection while others wait for their turn", () =>
     Effect.gen(function* () {
       const { client, transaction } = yield* BackgroundClient
       const entered = yield* Deferred.make<void>()

@@ -10,7 +10,7 @@ import { servicesOn } from "../support/services.ts"
 
 const tables = ["idempotency_keys", "sign_in_links", "mails", "notices", "job_runs"]
 
-/** What an hour or 40 days would delete. */
+/** Rows that an hour or 40 days would delete. */
 const perishable = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const now = DateTime.toDateUtc(yield* DateTime.now)
@@ -35,7 +35,7 @@ const ended = rowsOf(
     select id::text from challenges where closed_at is not null or cancelled_at is not null or resolved_at is not null`
 )
 
-/** How often a job's run came to this, by the metrics of the instance. */
+/** The number of a job's runs with this outcome, by the metrics of the instance. */
 const runsOf = (operations: string, job: string, outcome: string) =>
   Effect.promise(async () => {
     const text = await (await fetch(`${operations}/metrics`)).text()
@@ -58,72 +58,70 @@ describe.concurrent("A jobs instance", () => {
     ["1 hour ahead", Duration.hours(1)],
     ["40 days ahead", Duration.days(40)],
     ["40 days behind", Duration.days(-40)]
-  ] as const)(
-    "whose clock is %s ends no challenge and deletes no row, at its start and while it runs",
-    ([, ahead]) =>
-      Effect.gen(function* () {
-        const url = yield* freshDatabase
-        yield* Effect.gen(function* () {
-          yield* newChallenge({ deadline: DateTime.add(yield* DateTime.now, { minutes: 30 }) })
-          yield* newMacro()
-          yield* newPriceEvent({ kind: "threshold" })
-          yield* perishable
-          const before = yield* counts
-          const port = yield* freePort
-          const auspex = yield* startAuspex({
-            environment: replicaEnvironment(url, {
-              AUSPEX_ROLES: "jobs",
-              AUSPEX_JOB_INTERVAL: "100 millis",
-              AUSPEX_SCHEDULES: "off",
-              AUSPEX_PRACTICE: "off",
-              AUSPEX_OPS_PORT: String(port),
-              NODE_OPTIONS: `--import ${new URL("../support/movedDate.ts", import.meta.url).href}`,
-              TEST_CLOCK_AHEAD: String(Duration.toMillis(ahead))
-            })
+  ] as const)("A jobs instance whose clock is %s ends no challenge and deletes no row", ([, ahead]) =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      yield* Effect.gen(function* () {
+        yield* newChallenge({ deadline: DateTime.add(yield* DateTime.now, { minutes: 30 }) })
+        yield* newMacro()
+        yield* newPriceEvent({ kind: "threshold" })
+        yield* perishable
+        const before = yield* counts
+        const port = yield* freePort
+        const auspex = yield* startAuspex({
+          environment: replicaEnvironment(url, {
+            AUSPEX_ROLES: "jobs",
+            AUSPEX_JOB_INTERVAL: "100 millis",
+            AUSPEX_SCHEDULES: "off",
+            AUSPEX_PRACTICE: "off",
+            AUSPEX_OPS_PORT: String(port),
+            NODE_OPTIONS: `--import ${new URL("../support/movedDate.ts", import.meta.url).href}`,
+            TEST_CLOCK_AHEAD: String(Duration.toMillis(ahead))
           })
-          const operations = `http://127.0.0.1:${port}`
-          const ready = (status: number) =>
-            until(
-              `ready is ${status}`,
-              Effect.map(statusOf(`${operations}/health/ready`), (found) => found === status)
-            )
-          /** Each of these is refused a few more times, and nothing has ended or gone. */
-          const doesNothing = Effect.gen(function* () {
-            yield* ready(503)
-            const refused = Effect.forEach(["settlement", "checkpoints"], (job) =>
-              runsOf(operations, job, "refused")
-            )
-            const begun = yield* refused
-            yield* until(
-              "runs are refused",
-              Effect.map(refused, (all) => all.every((count, index) => count > (begun[index] ?? 0) + 2))
-            )
-            assert.deepStrictEqual(yield* ended, [])
-            const left = yield* counts
-            for (const [index, table] of tables.entries()) {
-              assert.isAtLeast(left[index] ?? 0, before[index] ?? 0, table)
-            }
-          })
-          yield* doesNothing
-          assert.strictEqual(yield* runsOf(operations, "settlement", "done"), 0)
-          assert.deepStrictEqual(yield* counts, before)
-          yield* auspex.signal("SIGUSR2")
-          yield* ready(200)
+        })
+        const operations = `http://127.0.0.1:${port}`
+        const ready = (status: number) =>
+          until(
+            `ready is ${status}`,
+            Effect.map(statusOf(`${operations}/health/ready`), (found) => found === status)
+          )
+        /** Each job is refused a few more times, and nothing has ended or gone. */
+        const doesNothing = Effect.gen(function* () {
+          yield* ready(503)
+          const refused = Effect.forEach(["settlement", "checkpoints"], (job) =>
+            runsOf(operations, job, "refused")
+          )
+          const begun = yield* refused
           yield* until(
-            "settlement runs",
-            Effect.map(runsOf(operations, "settlement", "done"), (count) => count > 0)
+            "runs are refused",
+            Effect.map(refused, (all) => all.every((count, index) => count > (begun[index] ?? 0) + 2))
           )
-          yield* auspex.signal("SIGUSR2")
-          yield* doesNothing
-          assert.strictEqual(
-            yield* countOf(
-              (sql) =>
-                sql`select count(*)::int as count from job_runs where at > clock_timestamp() + interval '1 minute'`
-            ),
-            0
-          )
-          assert.include(auspex.stdout(), "this clock and the database server's disagree")
-        }).pipe(Effect.provide(servicesOn(url)))
-      }).pipe(Effect.scoped, provided)
+          assert.deepStrictEqual(yield* ended, [])
+          const left = yield* counts
+          for (const [index, table] of tables.entries()) {
+            assert.isAtLeast(left[index] ?? 0, before[index] ?? 0, table)
+          }
+        })
+        yield* doesNothing
+        assert.strictEqual(yield* runsOf(operations, "settlement", "done"), 0)
+        assert.deepStrictEqual(yield* counts, before)
+        yield* auspex.signal("SIGUSR2")
+        yield* ready(200)
+        yield* until(
+          "settlement runs",
+          Effect.map(runsOf(operations, "settlement", "done"), (count) => count > 0)
+        )
+        yield* auspex.signal("SIGUSR2")
+        yield* doesNothing
+        assert.strictEqual(
+          yield* countOf(
+            (sql) =>
+              sql`select count(*)::int as count from job_runs where at > clock_timestamp() + interval '1 minute'`
+          ),
+          0
+        )
+        assert.include(auspex.stdout(), "this clock and the database server's disagree")
+      }).pipe(Effect.provide(servicesOn(url)))
+    }).pipe(Effect.scoped, provided)
   )
 })

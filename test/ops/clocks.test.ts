@@ -1,4 +1,4 @@
-/** An instance whose clock and its database's differ: it runs no job, and what it does anyhow is bound by the database's clock. */
+/** An instance whose clock and its database's differ runs no job, and its other work is bound by the database's clock. */
 import { assert, layer } from "@effect/vitest"
 import { Clock, DateTime, Duration, Effect, Schema } from "effect"
 import type { Layer } from "effect"
@@ -46,13 +46,13 @@ import { testServices } from "../support/services.ts"
 
 type Services = Layer.Success<ReturnType<typeof testServices>>
 
-/** What is deleted in time. */
+/** Rows that are deleted in time. */
 interface Kept {
   readonly what: string
   readonly table: string
   /** Writes a row that is needed now. */
   readonly given: Effect.Effect<unknown, unknown, Services>
-  /** The work that deletes it one day. */
+  /** The work that deletes the row one day. */
   readonly work: Effect.Effect<unknown, unknown, Services>
   /** Rows that each run of the work adds. */
   readonly grows?: number
@@ -219,9 +219,9 @@ const reserved = Effect.fnUntraced(function* (
   )
 })
 
-/** What is done once, when its time has come. */
+/** Work that is done once, when its time has come. */
 interface Once extends Omit<Kept, "table" | "grows"> {
-  /** Which tells whether it was done. */
+  /** The rows that show whether it was done. */
   readonly state: (sql: SqlClient.SqlClient) => Statement.Statement<object>
 }
 
@@ -288,10 +288,10 @@ const done: ReadonlyArray<Once> = [
   }
 ]
 
-/** What would keep an agent, an owner or a mail waiting. */
+/** Moments that would keep an agent, an owner or a mail waiting. */
 interface Dated {
   readonly what: string
-  /** What is there before; the act takes it. */
+  /** Prepares the rows, and answers the act on them. */
   readonly act: Effect.Effect<Effect.Effect<unknown, unknown, Services>, unknown, Services>
   /** The latest moment that the act has written. */
   readonly latest: (sql: SqlClient.SqlClient) => Statement.Statement<object>
@@ -369,7 +369,7 @@ const dated: ReadonlyArray<Dated> = [
   }
 ]
 
-/** All that tells whether a challenge has ended, and what waits for its place in the log. */
+/** All that tells whether a challenge has ended, and all entries that wait for the log. */
 const states = Effect.all([
   rowsOf(
     Schema.Struct({
@@ -388,8 +388,8 @@ const failureTag = <A, E extends { readonly _tag: string }, R>(attempt: Effect.E
 
 const ahead = ["3 seconds", "1 hour", "8 days", "40 days", "800 days"] as const
 
-layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("While a clock is ahead of the database's", (it) => {
-  it.effect.each(kept)("no row of $table is deleted: $what", ({ given, grows = 0, table, work }) =>
+layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("A clock ahead of the database's", (it) => {
+  it.effect.each(kept)("A clock ahead deletes no row of $table: $what", ({ given, grows = 0, table, work }) =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* given
@@ -402,13 +402,13 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("While a clock is ahead o
         before += grows
         assert.strictEqual(yield* count, before)
       }
-      // In its time it is.
+      // The work deletes it in its time.
       yield* work
       assert.isBelow(yield* count, before + grows)
     })
   )
 
-  it.effect.each(done)("this is not done before its time: $what", ({ given, state, work }) =>
+  it.effect.each(done)("A clock ahead does not do this before its time: $what", ({ given, state, work }) =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* given
@@ -420,13 +420,13 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("While a clock is ahead o
         yield* withDatabaseAt(now)(work)
         assert.deepStrictEqual(yield* found, before)
       }
-      // In its time it is done.
+      // The work does it in its time.
       yield* work
       assert.notDeepEqual(yield* found, before)
     })
   )
 
-  it.effect.each(dated)("nothing is dated in a time that has not come: $what", ({ act, latest }) =>
+  it.effect.each(dated)("A clock ahead dates nothing in a time to come: $what", ({ act, latest }) =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const acting = yield* act
@@ -441,7 +441,7 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("While a clock is ahead o
     })
   )
 
-  it.effect("no challenge is closed, cancelled or voided, by the job or by hand", () =>
+  it.effect("No challenge is closed, cancelled or voided, by the job or by hand", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* settle
@@ -467,30 +467,28 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("While a clock is ahead o
     })
   )
 
-  it.effect(
-    "challenges close when the database's clock says so, at its time, and wait for what they wait for",
-    () =>
-      Effect.gen(function* () {
-        const now = yield* freshWeek
-        yield* settle
-        const challenges: ReadonlyArray<string> = [
-          yield* newChallenge(),
-          yield* newMacro({ period: "2026-04" }),
-          yield* newPriceEvent({ kind: "threshold" })
-        ].map(({ id }) => id)
-        const moment = plus(now, "2 hours")
-        yield* moveTo(plus(now, "800 days"))
-        yield* withDatabaseAt(moment)(settle)
-        const [rows] = yield* states
-        for (const { cancelled_at, closed_at } of rows.filter(({ id }) => challenges.includes(id))) {
-          assert.deepStrictEqual([closed_at, cancelled_at], [moment, null])
-        }
-        const { cancelled } = yield* settle
-        assert.sameMembers([...cancelled], [...challenges])
-      })
+  it.effect("Challenges close at the database's time, and wait for what they wait for", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      yield* settle
+      const challenges: ReadonlyArray<string> = [
+        yield* newChallenge(),
+        yield* newMacro({ period: "2026-04" }),
+        yield* newPriceEvent({ kind: "threshold" })
+      ].map(({ id }) => id)
+      const moment = plus(now, "2 hours")
+      yield* moveTo(plus(now, "800 days"))
+      yield* withDatabaseAt(moment)(settle)
+      const [rows] = yield* states
+      for (const { cancelled_at, closed_at } of rows.filter(({ id }) => challenges.includes(id))) {
+        assert.deepStrictEqual([closed_at, cancelled_at], [moment, null])
+      }
+      const { cancelled } = yield* settle
+      assert.sameMembers([...cancelled], [...challenges])
+    })
   )
 
-  it.effect("no settlement counts under a day that has not come", () =>
+  it.effect("No settlement counts under a day that has not come", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const agent = yield* claimedAgent()
@@ -524,7 +522,7 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("While a clock is ahead o
         ),
         0
       )
-      // Not even after one that an earlier version wrote.
+      // The same holds after a settlement that an earlier version dated ahead.
       const sql = yield* SqlClient.SqlClient
       yield* asOwner(
         Effect.gen(function* () {
@@ -543,7 +541,7 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("While a clock is ahead o
     })
   )
 
-  it.effect("no mail is given up whose link still lives", () =>
+  it.effect("No mail is given up whose link still lives", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const mailer = yield* Mailer
@@ -561,7 +559,7 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("While a clock is ahead o
     })
   )
 
-  it.effect("a challenge is created at the database's time, by the schedule and by hand", () =>
+  it.effect("A challenge is created at the database's time, by the schedule and by hand", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const made = rowsOf(
@@ -587,7 +585,7 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("While a clock is ahead o
     ["10 minutes", "NotRecordedInTime"],
     ["40 days", "NotRecordedInTime"]
   ] as const)(
-    "nothing is recorded %s after a deadline, whatever its stamp says and though no job has closed the challenge",
+    "No prediction is recorded %s after a deadline, whatever its stamp, also before a job closes",
     ([late, expected]) =>
       Effect.gen(function* () {
         const now = yield* freshWeek
@@ -610,7 +608,7 @@ layer(testServices())("A tick", (it) => {
   const ticks = countOf((sql) => sql`select count(*)::int as count from job_runs`)
 
   it.effect.each([-3_456_000, -3600, -2.001, 2.001, 3, 3600, 3_456_000])(
-    "is refused to a clock that is %d s off, and claimed when its time comes",
+    "A tick is refused to a clock that is %d s off, and claimed when its time comes",
     (seconds) =>
       Effect.gen(function* () {
         const now = yield* freshWeek
@@ -624,7 +622,7 @@ layer(testServices())("A tick", (it) => {
       })
   )
 
-  it.effect.each([-2, -0.5, 0, 1.999, 2])("is claimed by a clock that is %d s off", (seconds) =>
+  it.effect.each([-2, -0.5, 0, 1.999, 2])("A tick is claimed by a clock that is %d s off", (seconds) =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const there = DateTime.subtract(now, { milliseconds: seconds * 1000 })
@@ -632,7 +630,7 @@ layer(testServices())("A tick", (it) => {
     })
   )
 
-  it.effect("that a wrong clock claimed ahead of its time is forgotten, so that the job runs", () =>
+  it.effect("A tick that a wrong clock claimed ahead of its time is forgotten, so that the job runs", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const later = plus(now, "40 days")
@@ -653,7 +651,7 @@ layer(testServices())("Jobs", (it) => {
     ["ahead from the start on", 3600],
     ["behind from the start on", -3600],
     ["a little too far ahead", 2.5]
-  ] as const)("do nothing while the clock is %s, and run once it is right", ([, seconds]) =>
+  ] as const)("Jobs do nothing while the clock is %s, and run once it is right", ([, seconds]) =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const { measureClockDrift } = yield* Health
@@ -695,7 +693,7 @@ layer(testServices())("Jobs", (it) => {
 
 layer(testServices())("The database's clock", (it) => {
   it.effect.each([-2.001, -600, 600, 3_456_000])(
-    "is what a request's time is taken from once this clock was set %d s ahead, though the two agreed before",
+    "A request's time is the database's once this clock was set %d s ahead, though both agreed",
     (seconds) =>
       Effect.gen(function* () {
         const now = yield* freshWeek
@@ -713,7 +711,7 @@ layer(testServices())("The database's clock", (it) => {
       })
   )
 
-  it.effect("is replaced by the owner of the schema alone, and read by the role that runs", () =>
+  it.effect("The database's clock is replaced by the owner of the schema alone", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const replaced = sql`

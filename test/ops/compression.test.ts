@@ -1,4 +1,4 @@
-/** Compressed answers: what is sent so, to whom, and what never is. */
+/** Compressed answers: which they are, who gets them, and which answers never are. */
 import { request } from "node:http"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -45,7 +45,7 @@ const challenges = "/api/v1/eval/challenges"
 const active = "/api/v1/eval/challenges/active"
 
 layer(testServer())("Compression", (it) => {
-  it.effect("public reads, pages and reads of agents are sent in the coding that is asked for", () =>
+  it.effect("Public reads, pages and reads of agents are sent in the coding that is asked for", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       yield* openChallenge({ asset: "GC" })
@@ -72,7 +72,7 @@ layer(testServer())("Compression", (it) => {
     })
   )
 
-  it.effect("each form of a public read has a tag of its own, by which it is known again", () =>
+  it.effect("Each form of a public read has a tag of its own, by which it is known again", () =>
     Effect.gen(function* () {
       yield* Effect.forEach([1, 2, 3], () => openChallenge({ asset: "ES" }))
       const tags = new Set<string>()
@@ -94,7 +94,7 @@ layer(testServer())("Compression", (it) => {
     })
   )
 
-  it.effect("what is short, an error, or a log tile is sent as it is", () =>
+  it.effect("A short answer, an error and a log tile are sent as they are", () =>
     Effect.gen(function* () {
       for (const path of ["/api/v1/eval/btc/context", "/api/v1/nothing", "/log/key", "/health/live"]) {
         const { headers } = yield* raw(path, { "accept-encoding": "gzip" })
@@ -103,7 +103,7 @@ layer(testServer())("Compression", (it) => {
     })
   )
 
-  it.effect("what shows a secret, or holds the secret of a form, is never compressed", () =>
+  it.effect("An answer with a secret, or with the secret of a form, is never compressed", () =>
     Effect.gen(function* () {
       const name = "a".repeat(80)
       const bio = "b".repeat(2000)

@@ -5,7 +5,7 @@ import { allSettings, load } from "../../src/config.ts"
 import { rawPublicKey } from "../../src/layers/crypto/signedNote.ts"
 import { testLogKey } from "../support/logSigner.ts"
 
-/** Of another kind than a log's. */
+/** A key of another kind than a log's. */
 const otherKey = generateKeyPairSync("x25519")
   .privateKey.export({ format: "der", type: "pkcs8" })
   .toString("base64")
@@ -17,7 +17,7 @@ const loaded = (env: Environment) =>
 
 const refusal = (env: Environment) => Effect.map(Effect.flip(loaded(env)), ({ message }) => message)
 
-/** As spec/decisions.md has them, section 2. */
+/** The defaults of spec/decisions.md, section 2. */
 const decided: Environment = {
   AUSPEX_DATABASE_CONNECTIONS: "18",
   AUSPEX_DATABASE_BACKGROUND_CONNECTIONS: "2",
@@ -71,7 +71,7 @@ const decided: Environment = {
   AUSPEX_PRICE_SOURCE: "none"
 }
 
-/** Not there until somebody sets them: each of them means something else then. */
+/** Settings that are absent until somebody sets them: each of them means something else then. */
 const absent = [
   "DATABASE_URL",
   "AUSPEX_MIGRATION_URL",
@@ -105,7 +105,7 @@ const absent = [
   "OTEL_EXPORTER_OTLP_ENDPOINT"
 ]
 
-/** What the interface gives as a fixed number, or what is ours alone. */
+/** Settings that the interface gives as a fixed number, or that are ours alone. */
 const further: Environment = {
   AUSPEX_CLOSE_PRICE_WITHIN: "24 hours",
   AUSPEX_CLOSE_GRACE: "15 seconds",
@@ -173,7 +173,7 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
   DATABASE_URL: ["localhost", "mysql://u:p@h/d", "postgres:x"],
   AUSPEX_MIGRATION_URL: ["localhost", "mysql://u:p@h/d", "postgres:x"],
   AUSPEX_DATABASE_CONNECTIONS: ["1", "1001", "-1", "1.5", "many"],
-  // One stays free for the log.
+  // One connection stays free for the log.
   AUSPEX_DATABASE_BACKGROUND_CONNECTIONS: ["1", "101"],
   AUSPEX_DATABASE_SETTINGS: ["pgbouncer", "Role"],
   AUSPEX_PORT: ["0", "65536", "-1", "80.5", "8080x", "0x50", " 80", "1e3"],
@@ -219,7 +219,7 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
     `${witnessKeys[0]} https://witness.example`,
     `https://witness.example ${witnessKeys[0]} ${witnessKeys[1]}`,
     `https://witness.example ${witnessKeys[0].replace("662c95e5", "662c95e6")}`,
-    // The key of a log, not of a witness.
+    // The key is a log's, not a witness's.
     "https://witness.example witness.example/w1+15373392+AQgQM5X5rtlPMdhkw1YvfGr+Rsr6JZOyqDyeiw1QT7Jt",
     `ftp://witness.example ${witnessKeys[0]}`,
     `https://user:password@witness.example ${witnessKeys[0]}`,
@@ -326,7 +326,7 @@ const free = new Set([
 const fallible = all.filter(({ name }) => !free.has(name))
 
 describe("Settings", () => {
-  it("have the defaults that were decided", () => {
+  it("Settings have the defaults that were decided", () => {
     const defaults = all.filter(({ defaultText }) => defaultText !== null)
     assert.deepStrictEqual(Object.fromEntries(defaults.map(({ defaultText, name }) => [name, defaultText])), {
       ...decided,
@@ -341,7 +341,7 @@ describe("Settings", () => {
     )
   })
 
-  it("say what they take and what they mean, each under a name of its own", () => {
+  it("Settings say what they take and what they mean, each under a name of its own", () => {
     assert.strictEqual(new Set(all.map(({ name }) => name)).size, all.length)
     for (const { meaning, name, takes } of all) {
       assert.match(name, /^(AUSPEX_[A-Z_]+|DATABASE_URL|OTEL_[A-Z_]+)$/)
@@ -350,7 +350,7 @@ describe("Settings", () => {
     }
   })
 
-  it.effect("have their defaults where an operator sets nothing", () =>
+  it.effect("Settings have their defaults where an operator sets nothing", () =>
     Effect.gen(function* () {
       const config = yield* loaded({})
       assert.deepStrictEqual([config.host, config.port, config.dataDir], ["127.0.0.1", 8080, ".auspex"])
@@ -410,7 +410,7 @@ describe("Settings", () => {
   )
 
   it.effect.each(fallible)(
-    "stop the start where $name is wrong, with one line that names it",
+    "A wrong $name stops the start, with one line that names it",
     ({ name, secret, takes }) =>
       Effect.gen(function* () {
         const values = wrong[name] ?? wrongOf(name)
@@ -426,7 +426,7 @@ describe("Settings", () => {
       })
   )
 
-  it.effect("of an identity provider are its issuer and a client id, and a secret where there is one", () =>
+  it.effect("An identity provider's settings are its issuer, a client id, and a secret if there is one", () =>
     Effect.gen(function* () {
       const issuer = { AUSPEX_OIDC_ISSUER: "https://accounts.example.org" }
       const client = { AUSPEX_OIDC_CLIENT_ID: "auspex" }
@@ -448,7 +448,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("switch schedules on where there is a price source, unless an operator says otherwise", () =>
+  it.effect("Schedules are on where there is a price source, unless an operator says otherwise", () =>
     Effect.gen(function* () {
       const replay = { AUSPEX_PRICE_SOURCE: "replay", AUSPEX_PRICE_REPLAY_DIR: "recordings" }
       const schedulesOf = (environment: Readonly<Record<string, string>>) =>
@@ -466,7 +466,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("of selling credit are a key, a webhook's secret and packages, all of them or none", () =>
+  it.effect("Selling credit takes a key, a webhook's secret and packages, all of them or none", () =>
     Effect.gen(function* () {
       const whole = {
         AUSPEX_STRIPE_SECRET_KEY: " sk_test_4242424242\n",
@@ -489,7 +489,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("let gateway keys usually live no longer than they may", () =>
+  it.effect("The usual life of a gateway key is not above the longest", () =>
     Effect.gen(function* () {
       assert.match(
         yield* refusal({ AUSPEX_GATEWAY_KEY_TTL: "31 days", AUSPEX_GATEWAY_KEY_MAX_TTL: "30 days" }),
@@ -498,7 +498,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("let the question of a session be made so early that contracts leave room for it", () =>
+  it.effect("A session's question is made at most so early that contracts leave room for it", () =>
     Effect.gen(function* () {
       for (const AUSPEX_SESSION_LEAD of [
         "72 hours and a bit",
@@ -518,7 +518,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("a model that judges registrations needs the gateway's file, where it stands", () =>
+  it.effect("A model that judges registrations needs the gateway's file, where it stands", () =>
     Effect.gen(function* () {
       const judged = { AUSPEX_REGISTRATION_JUDGE_MODEL: "swift-1" }
       assert.match(
@@ -530,7 +530,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("of a replay need its folder, and of settling by first prints a key of FRED", () =>
+  it.effect("A replay needs its folder, and settling by first prints a key of FRED", () =>
     Effect.gen(function* () {
       assert.match(
         yield* refusal({ AUSPEX_PRICE_SOURCE: "replay" }),
@@ -559,7 +559,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("that are secrets are echoed nowhere, neither when wrong nor when printed", () =>
+  it.effect("Settings that are secrets are echoed nowhere, neither when wrong nor when printed", () =>
     Effect.gen(function* () {
       const url = "postgres://auspex:the-password@localhost/auspex"
       const config = yield* loaded({
@@ -578,20 +578,20 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("stop the start at a name that is none, with the one that was probably meant", () =>
+  it.effect("A name that is no setting stops the start, with the one that was probably meant", () =>
     Effect.gen(function* () {
       assert.strictEqual(
         yield* refusal({ AUSPEX_PORTT: "8081" }),
         "AUSPEX_PORTT is no setting: did you mean AUSPEX_PORT? docs/configuration.md has them all."
       )
-      // As Kubernetes sets for services that are called auspex-something.
+      // Kubernetes sets these for services that are called auspex-something.
       yield* loaded({ AUSPEX_POSTGRES_SERVICE_HOST: "10.0.0.7" })
-      // What is not ours is nobody's mistake.
+      // A name that is not ours is nobody's mistake.
       yield* loaded({ AUSPEXPORT: "8081", PATH: "/bin" })
     })
   )
 
-  it.effect("count as absent with an empty value", () =>
+  it.effect("Settings with an empty value count as absent", () =>
     Effect.gen(function* () {
       const empty = yield* loaded(Object.fromEntries(all.map(({ name }) => [name, ""])))
       const nothing = yield* loaded({})
@@ -599,7 +599,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("have a base URL that follows host and port, and loses its trailing slash", () =>
+  it.effect("The base URL follows host and port, and loses its trailing slash", () =>
     Effect.gen(function* () {
       const baseUrlOf = (env: Environment) => Effect.map(loaded(env), ({ rules }) => rules.baseUrl)
       assert.strictEqual(yield* baseUrlOf({ AUSPEX_HOST: "::1", AUSPEX_PORT: "9000" }), "http://[::1]:9000")
@@ -610,7 +610,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("take durations as Effect's duration strings", () =>
+  it.effect("Durations are taken as Effect's duration strings", () =>
     Effect.gen(function* () {
       for (const [text, millis] of [
         ["500 millis", 500],
@@ -625,7 +625,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("take several windows for a limit, and addresses and networks for proxies", () =>
+  it.effect("A limit takes several windows, and proxies take addresses and networks", () =>
     Effect.gen(function* () {
       const { rules } = yield* loaded({
         AUSPEX_LIMIT_TOKENS: "5/minute, 50 / day",
@@ -642,7 +642,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("take the sender of mails as an address, with or without a name", () =>
+  it.effect("The sender of mails is an address, with or without a name", () =>
     Effect.gen(function* () {
       for (const [text, sender] of [
         ["Post@Example.org", "Auspex <post@example.org>"],
@@ -656,7 +656,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("take witnesses as pairs of a place and a key, a time stamp authority as a place", () =>
+  it.effect("A witness is a pair of a place and a key, a time stamp authority a place", () =>
     Effect.gen(function* () {
       const { rules } = yield* loaded({
         AUSPEX_LOG_WITNESSES: `https://a.example/log/ ${witnessKeys[0]} , http://127.0.0.1:9000\t${witnessKeys[1]},`,
@@ -673,7 +673,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("name the log after the host and the site, without a port, or as it is said", () =>
+  it.effect("The log is named after the host and the site, without a port, or as the setting says", () =>
     Effect.gen(function* () {
       const originOf = (env: Environment) => Effect.map(loaded(env), ({ rules }) => rules.logOrigin)
       assert.strictEqual(yield* originOf({}), "127.0.0.1/log/global")
@@ -683,7 +683,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("take the log's key as PKCS#8, in PEM or its base64 on one line, and never print it", () =>
+  it.effect("The log's key is PKCS#8, in PEM or its base64 on one line, and is never printed", () =>
     Effect.gen(function* () {
       const { privateKey } = generateKeyPairSync("ed25519")
       const pem = privateKey.export({ format: "pem", type: "pkcs8" }).toString()
@@ -700,7 +700,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("take one of the two roles", () =>
+  it.effect("Roles are one or both of api and jobs", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual((yield* loaded({ AUSPEX_ROLES: "jobs" })).roles, ["jobs"])
       assert.deepStrictEqual((yield* loaded({ AUSPEX_ROLES: "jobs, api" })).roles, ["api", "jobs"])

@@ -17,7 +17,7 @@ const prepared = Layer.effectDiscard(
       yield* sql`create table counted (id int primary key, count int not null default 0)`
       yield* sql`insert into counted values (1), (2)`
       yield* sql`create sequence tries`
-      // Sequences are not rolled back, so this knows how often it was tried.
+      // Sequences are not rolled back, so this one counts the attempts.
       yield* sql`
       create function conflict(code text, so_often int) returns int language plpgsql as $$
       begin
@@ -63,7 +63,7 @@ const isUnavailable = (exit: Exit.Exit<unknown, unknown>) =>
   exit.cause.reasons.some((reason) => Cause.isDieReason(reason) && reason.defect instanceof StoreUnavailable)
 
 layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
-  it.effect("of two transactions that lock the same rows in opposite orders lets both end well", () =>
+  it.effect("A conflict of two transactions that lock rows in opposite orders lets both end well", () =>
     Effect.gen(function* () {
       const sql = yield* fresh
       const [first, second] = yield* Effect.all([Deferred.make<void>(), Deferred.make<void>()])
@@ -88,7 +88,7 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
     })
   )
 
-  it.effect("that ends a statement has it run again", () =>
+  it.effect("A conflict that ends a statement has it run again", () =>
     Effect.gen(function* () {
       const sql = yield* fresh
       const [holding, going] = yield* Effect.all([Deferred.make<void>(), Deferred.make<void>()])
@@ -99,7 +99,7 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
         yield* bump(1)
       }).pipe(transaction(sql), Effect.forkChild)
       yield* Deferred.await(holding)
-      // It waits first, so it is the one that finds the deadlock.
+      // This statement waits first, so it is the one that finds the deadlock.
       const statement = yield* meeting(execute(sql`select in_turn(1, 2)`))
       yield* Deferred.succeed(going, undefined)
       yield* Fiber.join(holder)
@@ -108,7 +108,7 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
     })
   )
 
-  it.effect.each(["40P01", "40001"])("%s is tried six times in all", (code) =>
+  it.effect.each(["40P01", "40001"])("A statement that fails by %s is tried six times in all", (code) =>
     Effect.gen(function* () {
       const sql = yield* fresh
       const tried = findOne(Schema.Struct({ conflict: Schema.Int }))
@@ -119,7 +119,7 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
     })
   )
 
-  it.effect("within a transaction runs that again as a whole, also from a savepoint of it", () =>
+  it.effect("A conflict within a transaction runs that again as a whole, also from a savepoint of it", () =>
     Effect.gen(function* () {
       const sql = yield* fresh
       const nested = transaction(sql)(Effect.andThen(bump(2), execute(sql`select conflict('40P01', 2)`)))
@@ -133,7 +133,7 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
     })
   )
 
-  it.effect("within a long transaction on a connection of its own runs that again, too", () =>
+  it.effect("A conflict within a long transaction on a connection of its own runs that again, too", () =>
     Effect.gen(function* () {
       const sql = yield* fresh
       const { transaction: long } = yield* BackgroundClient
@@ -142,7 +142,7 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
     })
   )
 
-  it.effect("of a batch answers everybody in it", () =>
+  it.effect("A conflict of a batch answers everybody in it", () =>
     Effect.gen(function* () {
       yield* fresh
       const ask = yield* RequestBatcher.make({
@@ -160,7 +160,7 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
     })
   )
 
-  it.effect("leaves other failures as they are: they are not tried again", () =>
+  it.effect("Other failures than conflicts are left as they are, and not tried again", () =>
     Effect.gen(function* () {
       const sql = yield* fresh
       yield* Effect.exit(orDie(sql`select conflict('23505', 100)`))

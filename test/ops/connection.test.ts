@@ -1,4 +1,4 @@
-/** To which host a connection goes, by TLS or not, and which connections are not kept. */
+/** The host to which a connection goes, whether by TLS, and the connections that are not kept. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,7 +12,7 @@ import { freePort } from "../support/process.ts"
 import { makeFront, rootFile, strangerFile } from "../support/postgresFront.ts"
 import type { Front } from "../support/postgresFront.ts"
 
-/** Of a connection that came about and answers, or why it did not. */
+/** Says that a connection came about and answers, or why it did not. */
 const outcomeOf = (url: Redacted.Redacted) =>
   Effect.gen(function* () {
     const { connect } = yield* connectTo(url, 1)
@@ -30,7 +30,7 @@ const stranger = "sslrootcert=STRANGER"
 type Case = readonly [
   query: string,
   behaviour: Partial<Front["behaviour"]>,
-  /** How each session that was begun was carried, and the outcome. */
+  /** The way in which each session was carried, and the outcome. */
   sessions: ReadonlyArray<"TLS" | "plain">,
   outcome: string | RegExp,
   host?: "127.0.0.1"
@@ -63,7 +63,7 @@ const cases: ReadonlyArray<Case> = [
 ]
 
 describe("A connection", () => {
-  it.live.each(cases)("keeps sslmode as libpq does: %s, with a server that is %o", (each) =>
+  it.live.each(cases)("A connection keeps sslmode as libpq does: %s, with a server that is %o", (each) =>
     Effect.gen(function* () {
       const [query, behaviour, sessions, outcome, host = "localhost"] = each
       const front = yield* makeFront(Redacted.make(inject("runningUrl")), behaviour)
@@ -76,7 +76,7 @@ describe("A connection", () => {
     })
   )
 
-  it.live("goes to the first of several hosts that takes writes, and the next one begins there", () =>
+  it.live("A connection goes to the first of several hosts that takes writes, as does the next one", () =>
     Effect.gen(function* () {
       const database = Redacted.make(inject("runningUrl"))
       const standby = yield* makeFront(database, { isReadOnly: true })
@@ -99,7 +99,7 @@ describe("A connection", () => {
     })
   )
 
-  it.live("waits for a host that says nothing for connect_timeout, then tries the next", () =>
+  it.live("A connection waits connect_timeout for a host that says nothing, then tries the next", () =>
     Effect.gen(function* () {
       const database = Redacted.make(inject("runningUrl"))
       const mute = yield* makeFront(database, { tls: "silent" })
@@ -120,33 +120,31 @@ const urlOf = (ports: ReadonlyArray<number>, query = "") => {
   return Redacted.make(`postgres://${username}:${password}@${hosts}${pathname}${query}`)
 }
 
-describe("A connection is not kept", () => {
-  it.live(
-    "whose server takes no writes any more, nor are the others to it: the next ones may find another",
-    () =>
-      Effect.gen(function* () {
-        const front = yield* makeFront(yield* emptyDatabase)
-        yield* Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const four = <A>(effect: Effect.Effect<A>) =>
-            Effect.all([effect, effect, effect, effect], { concurrency: "unbounded" })
-          const write = orDie(sql`insert into notes values (1)`)
-          yield* sql`create table notes (n int)`
-          yield* sql`select pg_terminate_backend(pg_backend_pid())`.pipe(Effect.ignore)
-          front.behaviour.isReadOnly = true
-          yield* four(orDie(sql`select pg_sleep(0.1)`))
-          front.behaviour.isReadOnly = false
-          assertUnavailable(yield* Effect.exit(write))
-          yield* four(write)
-        }).pipe(Effect.provide(Database.client(front.url("127.0.0.1"))))
-      })
+describe("A connection that is not kept", () => {
+  it.live("A connection is not kept when its server takes no more writes, nor are others to it", () =>
+    Effect.gen(function* () {
+      const front = yield* makeFront(yield* emptyDatabase)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const four = <A>(effect: Effect.Effect<A>) =>
+          Effect.all([effect, effect, effect, effect], { concurrency: "unbounded" })
+        const write = orDie(sql`insert into notes values (1)`)
+        yield* sql`create table notes (n int)`
+        yield* sql`select pg_terminate_backend(pg_backend_pid())`.pipe(Effect.ignore)
+        front.behaviour.isReadOnly = true
+        yield* four(orDie(sql`select pg_sleep(0.1)`))
+        front.behaviour.isReadOnly = false
+        assertUnavailable(yield* Effect.exit(write))
+        yield* four(write)
+      }).pipe(Effect.provide(Database.client(front.url("127.0.0.1"))))
+    })
   )
 
   it.live.each([
     ["53100", false],
     ["57P03", false],
     ["23505", true]
-  ] as const)("after SQLSTATE %s, or is: %s", ([state, isKept]) =>
+  ] as const)("A connection after SQLSTATE %s is kept: %s", ([state, isKept]) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const pid = Effect.map(sql`select pg_backend_pid()`.values, ([row]) => row?.[0])
@@ -157,13 +155,13 @@ describe("A connection is not kept", () => {
   )
 })
 
-describe("Behind a pooler", () => {
+describe("A connection behind a pooler", () => {
   it.live(
-    "nothing is sent at the start of a session, and the role has the settings, or the start is stopped",
+    "Nothing is sent at a session's start behind a pooler; the role has the settings, or the start stops",
     () =>
       Effect.gen(function* () {
         const url = yield* freshDatabase
-        // What PgBouncer takes.
+        // PgBouncer takes these parameters.
         const takes = new Set(["user", "database", "application_name", "client_encoding"])
         const front = yield* makeFront(url, { takes })
         const start = (settingsFrom: "role" | "connection", owner = Option.none<Redacted.Redacted>()) =>
@@ -196,7 +194,7 @@ describe("Behind a pooler", () => {
           for (const statement of statements) yield* sql.unsafe(statement.replace(" set ", inDatabase))
         }).pipe(Effect.provide(Database.client(url)))
         yield* start("role")
-        // As `npm run migrate` with the settings of such an instance.
+        // `npm run migrate` runs with the settings of such an instance.
         const { ran } = yield* Database.prepare({
           url: front.url("127.0.0.1"),
           ownerUrl: Option.none(),

@@ -1,4 +1,4 @@
-/** What one connection, one address and all of them may take. The server alone answers here, so that every answer is seen. */
+/** The limits of one connection, of one address and of all. The server alone answers here, so that every answer is seen. */
 import { once } from "node:events"
 import { request } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -13,7 +13,7 @@ const mebibyte = 1024 * 1024
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A server that answers by `handler`, and what it closed connections for. */
+/** A server that answers by `handler`, and its reasons for closing connections. */
 const serving = Effect.fnUntraced(function* (handler: Handler, limits: Partial<ConnectionLimits> = {}) {
   const closedFor: Array<ClosedFor> = []
   const server = new DrainingServer({
@@ -63,7 +63,7 @@ const numbered = (count: number) => Array.from({ length: count }, (_, index) => 
 const closed = (socket: Socket) =>
   Effect.promise(() => new Promise<void>((resolve) => socket.resume().once("close", () => resolve())))
 
-/** All that comes until the server hangs up. */
+/** All bytes until the server hangs up. */
 const read = (socket: Socket) =>
   Effect.promise(async () => {
     const chunks: Array<Buffer> = []
@@ -98,7 +98,7 @@ const statusOf = (port: number, path: string) =>
 const bodiesOf = (answers: string) => answers.split(/HTTP\/1\.1 200 OK\r\n(?:.+\r\n)*\r\n/).slice(1)
 
 describe("Requests of one connection", () => {
-  it.live("are under way eight at a time, and answered in their order", () =>
+  it.live("Requests of one connection are under way eight at a time, and answered in their order", () =>
     Effect.gen(function* () {
       const begun: Array<{ readonly path: string; readonly end: () => void }> = []
       const { open } = yield* serving((request, response) => {
@@ -120,7 +120,7 @@ describe("Requests of one connection", () => {
     })
   )
 
-  it.live("have their whole bodies, also those that waited for their turn", () =>
+  it.live("Requests of one connection have their whole bodies, also those that waited for their turn", () =>
     Effect.gen(function* () {
       const { open } = yield* serving((request, response) => {
         let length = 0
@@ -139,7 +139,7 @@ describe("Requests of one connection", () => {
     })
   )
 
-  it.live("may ask whether to go on", () =>
+  it.live("Requests of one connection may ask whether to go on", () =>
     Effect.gen(function* () {
       const { open } = yield* serving((request, response) => {
         request.resume().on("end", () => response.end(String(request.url)))
@@ -154,7 +154,7 @@ describe("Requests of one connection", () => {
     })
   )
 
-  it.live("take turns with those of other connections", () =>
+  it.live("Requests of one connection take turns with those of others", () =>
     Effect.gen(function* () {
       const begun: Array<string> = []
       const { open } = yield* serving((request, response) => {
@@ -169,7 +169,7 @@ describe("Requests of one connection", () => {
     })
   )
 
-  it.live("that are more than may wait end their connection, and no other", () =>
+  it.live("Requests beyond those that may wait end their connection, and no other", () =>
     Effect.gen(function* () {
       const begun: Array<string> = []
       const { closedFor, open, port } = yield* serving((request, response) => {
@@ -185,7 +185,7 @@ describe("Requests of one connection", () => {
     })
   )
 
-  it.live("hold the bytes of eight answers where nobody reads them, and others are answered meanwhile", () =>
+  it.live("Requests of one connection hold the bytes of eight unread answers, and others go on", () =>
     Effect.gen(function* () {
       const answers: Array<ServerResponse> = []
       const { open, port } = yield* serving((request, response) => {
@@ -206,10 +206,10 @@ describe("Requests of one connection", () => {
 })
 
 describe("Answers that nobody reads", () => {
-  /** More than the buffers of both ends take. */
+  /** More bytes than the buffers of both ends take. */
   const large = Buffer.alloc(32 * mebibyte)
 
-  it.live("end their connection after the time that a reader may stand still", () =>
+  it.live("Unread answers end their connection after the time that a reader may stand still", () =>
     Effect.gen(function* () {
       const { closedFor, open } = yield* serving((_, response) => response.end(large), { stallTimeout: 50 })
       const socket = yield* open
@@ -221,7 +221,7 @@ describe("Answers that nobody reads", () => {
     })
   )
 
-  it.live("do not end it where they are few", () =>
+  it.live("Unread answers do not end their connection where they are few", () =>
     Effect.gen(function* () {
       let timeouts = 0
       const { closedFor, open, server } = yield* serving((_, response) => void response.write("some"), {
@@ -236,7 +236,7 @@ describe("Answers that nobody reads", () => {
     })
   )
 
-  it.live("are waited for as long as they are read, however slowly", () =>
+  it.live("Answers are waited for as long as they are read, however slowly", () =>
     Effect.gen(function* () {
       const { closedFor, open } = yield* serving(
         (_, response) => response.setHeader("connection", "close").end(large),
@@ -258,7 +258,7 @@ describe("Answers that nobody reads", () => {
     })
   )
 
-  it.live("are bounded over all connections: those that left the most are closed", () =>
+  it.live("Unread answers are bounded over all connections: those that left the most are closed", () =>
     Effect.gen(function* () {
       const { closedFor, open } = yield* serving(
         (request, response) =>
@@ -278,7 +278,7 @@ describe("Answers that nobody reads", () => {
 })
 
 describe("A server that closes", () => {
-  it.live("ends when what is under way has ended, however much waits behind it", () =>
+  it.live("A server closes when its work has ended, however much waits behind it", () =>
     Effect.gen(function* () {
       const begun: Array<ServerResponse> = []
       const { open, server } = yield* serving((_, response) => void begun.push(response))
@@ -304,7 +304,7 @@ describe("A server that closes", () => {
 describe("Connections", () => {
   const fine: Handler = (_, response) => response.end("fine")
 
-  it.live("of one address are as many as it may have: the next one is closed at once", () =>
+  it.live("Connections of one address are as many as it may have: the next one is closed at once", () =>
     Effect.gen(function* () {
       const { closedFor, open, port } = yield* serving(fine, { maxConnectionsPerAddress: 2 })
       const [first] = yield* Effect.all([open, open])
@@ -316,7 +316,7 @@ describe("Connections", () => {
     })
   )
 
-  it.live("of a proxy are not counted by address", () =>
+  it.live("Connections of a proxy are not counted by address", () =>
     Effect.gen(function* () {
       const { closedFor, open, port } = yield* serving(fine, {
         maxConnectionsPerAddress: 1,
@@ -328,7 +328,7 @@ describe("Connections", () => {
     })
   )
 
-  it.live("are as many as there may be: the next one is closed at once", () =>
+  it.live("Connections are as many as there may be: the next one is closed at once", () =>
     Effect.gen(function* () {
       const { closedFor, open } = yield* serving(fine, { maxConnections: 2 })
       yield* Effect.all([open, open])

@@ -1,4 +1,4 @@
-/** Reads that cost as much as tables are long: each has a short time, few are made at once, and nobody else is slowed. */
+/** Reads cost as much as tables are long: each has a short time, few are made at once, and nobody else is slowed. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,7 +12,10 @@ import { publicFixture } from "../support/publicFixture.ts"
 import { get, post, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
 
-/** Has whatever calls `test_pause` take so long, once a transaction: longer than its limit, shorter than other statements may take. */
+/**
+ * Makes every call of `test_pause` take this long, once a transaction: longer than its limit, shorter than other
+ * statements may.
+ */
 const pausing = (seconds: number) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -77,7 +80,7 @@ const slowWords = Effect.gen(function* () {
 const isRefused = ({ headers, status }: Answer): boolean =>
   status === 503 && headers.get("retry-after") === "1"
 
-/** How many are sleeping at once, at most, while the work is done. */
+/** The most sleepers at once while the work is done. */
 const sleepersDuring = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const running = yield* Effect.forkChild(work)
@@ -93,7 +96,7 @@ const sleepersDuring = <A, E, R>(work: Effect.Effect<A, E, R>) =>
     return { max, result: yield* Fiber.join(running) }
   })
 
-/** Sends so many at once, and beside them what everybody else does, which is to be answered before they are. */
+/** Sends all paths at once, and beside them everybody else's reads, which are answered first. */
 const beside = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
   const { token } = yield* onboardClaimed()
   const { id } = yield* newMacro({ period: "2026-11" })
@@ -121,7 +124,7 @@ const beside = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
 })
 
 layer(testServer())("A leaderboard that takes longer than a second", (it) => {
-  it.effect("is 503 where it is made of many agents' rows, which says when to come again", () =>
+  it.effect("A leaderboard of many agents' rows that takes too long is 503, which says when to come", () =>
     Effect.gen(function* () {
       yield* slowBoards
       const [acme, months] = ["provider=Acme", "since=2026-01"]
@@ -145,12 +148,12 @@ layer(testServer())("A leaderboard that takes longer than a second", (it) => {
         }
       })
       yield* Effect.forEach([...paths, ...pages], check, { concurrency: 2 })
-      // Of one that is kept a page alone is read.
+      // Only a page of a kept leaderboard is read.
       assert.strictEqual((yield* get("/api/v1/eval/leaderboard?order=skill")).status, 200)
     })
   )
 
-  it.effect("slows nobody else, and few are made at once: the others are refused at once", () =>
+  it.effect("A slow leaderboard slows nobody else, and few are made at once: the others are refused", () =>
     beside([
       ...times(15, () => "/api/v1/eval/leaderboard?since=2026-01"),
       ...times(15, () => "/leaderboard?provider=Acme")
@@ -159,7 +162,7 @@ layer(testServer())("A leaderboard that takes longer than a second", (it) => {
 })
 
 layer(testServer())("A search that takes longer than half a second", (it) => {
-  it.effect("is 503, which says when to come again, and others find what they look for", () =>
+  it.effect("A search that takes too long is 503, which says when to come, and others find theirs", () =>
     Effect.gen(function* () {
       yield* slowWords
       yield* newEvent({ title: "OPEC cuts its output again" })
@@ -174,13 +177,13 @@ layer(testServer())("A search that takes longer than half a second", (it) => {
     })
   )
 
-  it.effect("slows nobody else, and few are made at once: the others are refused at once", () =>
+  it.effect("A slow search slows nobody else, and few are made at once: the others are refused", () =>
     beside(times(30, (index) => `/search?q=tarry${index}`))
   )
 })
 
-layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "5 seconds" } }))("What a search found", (it) => {
-  it.effect("is kept by its words, however they are written, and made anew in time", () =>
+layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "5 seconds" } }))("The results of a search", (it) => {
+  it.effect("A search's results are kept by its words, however they are written, and made anew in time", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const world = yield* publicFixture

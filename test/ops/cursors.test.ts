@@ -1,4 +1,4 @@
-/** Cursors are of the list that handed them out, and of no other. */
+/** A cursor is of the list that handed it out, and of no other. */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Option, Redacted, Schema } from "effect"
 import { cursorCodecs } from "../../src/layers/crypto/Cursors.ts"
@@ -21,14 +21,14 @@ const Guid = Schema.String.check(Schema.isGUID())
 const id = "01890000-0000-7000-8000-000000000000"
 
 describe("A cursor", () => {
-  it("is taken by its list, also after a change of the token secret", () => {
+  it("A cursor is taken by its list, also after a change of the token secret", () => {
     for (const made of [codecOf, earlierCodecOf]) {
       const cursor = made("comments", Guid).encode(id, "storm")
       assert.deepStrictEqual(codecOf("comments", Guid).decode(cursor, "storm"), Option.some(id))
     }
   })
 
-  it("is taken by no other list, of whatever name", () => {
+  it("A cursor is taken by no other list, of whatever name", () => {
     const cursor = codecOf("comments", Guid).encode(id, "storm")
     for (const [list, which] of [
       ["replies", "storm"],
@@ -41,7 +41,7 @@ describe("A cursor", () => {
     }
   })
 
-  it("is not taken where what it holds is no key of the list", () => {
+  it("A cursor is not taken where its content is no key of the list", () => {
     for (const key of ["1", null, {}, [], `${id}0`]) {
       const cursor = codecOf("comments", Schema.Unknown).encode(key)
       assert.deepStrictEqual(codecOf("comments", Guid).decode(cursor), Option.none())
@@ -50,7 +50,7 @@ describe("A cursor", () => {
 })
 
 layer(testServices())("A cursor of one list", (it) => {
-  it.effect("is refused by another, naming the parameter", () =>
+  it.effect("A cursor of one list is refused by another, naming the parameter", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()

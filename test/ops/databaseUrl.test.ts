@@ -43,14 +43,14 @@ describe("A database URL", () => {
       ]
     ],
     ["postgres:///d", [["localhost", 5432]]]
-  ])("names the hosts to try: %s", (url, hosts) => {
+  ])("A database URL names the hosts to try: %s", (url, hosts) => {
     assert.deepStrictEqual(
       parsed(url).hosts.map(({ host, port }) => [host, port]),
       hosts
     )
   })
 
-  it("has user, password and database, encoded or as parameters, which come first", () => {
+  it("A database URL has user, password and database, encoded or as parameters, which come first", () => {
     const shown = (url: string) => {
       const { database, password, username } = parsed(url)
       return [username, password && Redacted.value(password), database]
@@ -60,7 +60,7 @@ describe("A database URL", () => {
     assert.deepStrictEqual(shown("postgres://h"), [undefined, undefined, undefined])
   })
 
-  it("prefers TLS, and takes a server that may be written to where it has a choice", () => {
+  it("A database URL prefers TLS, and takes a server that may be written to where it has a choice", () => {
     const usual = parsed("postgres://h/d")
     assert.deepInclude(usual, { sslMode: "prefer", target: "any", applicationName: "auspex" })
     assert.strictEqual(Duration.toSeconds(usual.connectTimeout), 5)
@@ -91,11 +91,11 @@ describe("A database URL", () => {
     ["postgres://a:1:2/d", /is no port$/],
     ["postgres://h/d?host=a,b&port=1,2,3", /^it has 2 hosts and 3 ports$/],
     ["postgres://u:p%@h/d", /^a % in it begins no encoded character$/]
-  ])("that cannot be kept is refused with the reason: %s", (url, why) => {
+  ])("A database URL that cannot be kept is refused with the reason: %s", (url, why) => {
     assert.match(whyNot(url), why)
   })
 
-  it("shows no password when it is refused", () => {
+  it("A database URL shows no password when it is refused", () => {
     for (const url of [
       "postgres://u:the-secret@h:99999/d",
       "postgres://u:the-secret%@h/d",

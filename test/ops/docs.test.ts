@@ -1,4 +1,4 @@
-/** The documentation that can be held to the code, is. */
+/** The documentation is held to the code wherever a machine can. */
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync, readdirSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -14,11 +14,11 @@ const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `do
 )
 
 describe("The documentation", () => {
-  it("says in docs/configuration.md what src/config.ts says", () => {
+  it("The page docs/configuration.md says what src/config.ts says", () => {
     assert.strictEqual(read("docs/configuration.md"), configurationPage())
   })
 
-  it("has no link to a file that is not there", () => {
+  it("The documentation has no link to a file that is not there", () => {
     for (const page of pages) {
       for (const [, target] of read(page).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
         if (target === undefined || /^https?:/.test(target)) continue
@@ -27,7 +27,7 @@ describe("The documentation", () => {
     }
   })
 
-  it("names npm scripts that exist", () => {
+  it("The documentation names npm scripts that exist", () => {
     const { scripts } = JSON.parse(read("package.json"))
     for (const page of [...pages, "AGENTS.md"]) {
       for (const [, name] of read(page).matchAll(/npm run ([a-z:]+)/g)) {
@@ -36,7 +36,7 @@ describe("The documentation", () => {
     }
   })
 
-  it("sizes connections to PostgreSQL by the defaults of the settings", () => {
+  it("The documentation sizes connections to PostgreSQL by the defaults of the settings", () => {
     const page = read("docs/operations.md")
     const fallback = (name: string) => Number(allSettings.find((each) => each.name === name)?.defaultText)
     const [requests, background] = [
@@ -45,7 +45,7 @@ describe("The documentation", () => {
     ]
     assert.include(page, `${requests} connections for requests`)
     assert.include(page, `and ${background} for settlements`)
-    // One listens for notices, beside both pools.
+    // One connection listens for notices, beside both pools.
     const each = requests + background + 1
     const pooled = Number(/^default_pool_size = (\d+)$/m.exec(page)?.[1])
     const [, section = ""] = page.split("### Connections to PostgreSQL")
@@ -57,13 +57,13 @@ describe("The documentation", () => {
       assert.deepStrictEqual([sum, limit], [instances * each, Math.ceil(sum * 1.5)])
       assert.isAtLeast(max, limit + 10)
     }
-    // Of the set-up that the page shows: two instances with jobs, and a pooler for the others.
+    // The page shows a set-up of two instances with jobs, and a pooler for the others.
     const shown = Math.ceil((2 * each + pooled) * 1.5)
     assert.include(page, `connection limit ${shown};`)
     assert.isTrue(rows.some(([, , limit]) => limit === shown))
   })
 
-  it("gives a start two minutes and more before Kubernetes ends it, and asks where any instance listens", () => {
+  it("Kubernetes gives a start two minutes and more, and asks where any instance listens", () => {
     const page = read("docs/operations.md")
     const [, probe = ""] = /startupProbe:\s*\{(.*)\}/.exec(page) ?? []
     const number = (name: string) => Number(new RegExp(`${name}: (\\d+)`).exec(probe)?.[1])
@@ -75,7 +75,7 @@ describe("The documentation", () => {
     )
   })
 
-  it("has a reason for every dependency", () => {
+  it("The documentation has a reason for every dependency", () => {
     const { dependencies, devDependencies } = JSON.parse(read("package.json"))
     for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
       assert.include(read("docs/dependencies.md"), `\`${name}\``)
@@ -83,10 +83,10 @@ describe("The documentation", () => {
   })
 })
 
-describe("docs/versions.json", () => {
+describe("The list of released versions", () => {
   const git = (...args: ReadonlyArray<string>) => spawnSync("git", args, { cwd: root, encoding: "utf8" })
 
-  it("names the commit of each version before this one, which has that number, and which its tag repeats", () => {
+  it("The list names the commit of each version before this one, with its number and its tag", () => {
     const named = Object.entries<string>(JSON.parse(read("docs/versions.json")))
     assert.isNotEmpty(named)
     for (const [version, commit] of named) {
@@ -107,7 +107,7 @@ describe("docs/versions.json", () => {
 })
 
 describe("Migrations", () => {
-  it("are numbered densely in order, since the migrator runs only what is above the highest it ran", () => {
+  it("Migrations are numbered densely in order, since the migrator runs only those above its highest", () => {
     const numbers = Object.keys(migrations).map((name) => Number(name.slice(0, 4)))
     assert.deepStrictEqual(
       numbers,

@@ -15,7 +15,7 @@ import { testAdminToken } from "../support/settings.ts"
 const documentedPath = (route: Route) => route.template.replaceAll(/:([a-z_]+)/g, "{$1}")
 
 layer(testServer())("Documents", (it) => {
-  it.effect("/openapi.json is OpenAPI 3.1 and lists every route, and no other", () =>
+  it.effect("The document /openapi.json is OpenAPI 3.1 and lists every route, and no other", () =>
     Effect.gen(function* () {
       const answer = yield* get("/openapi.json")
       assert.strictEqual(answer.status, 200)
@@ -29,7 +29,7 @@ layer(testServer())("Documents", (it) => {
     })
   )
 
-  it.effect("/openapi.json lists the errors of every route, in the one shape they have", () =>
+  it.effect("The document /openapi.json lists the errors of every route, in the one shape they have", () =>
     Effect.gen(function* () {
       const { json } = yield* get("/openapi.json")
       for (const route of routes) {
@@ -56,7 +56,7 @@ layer(testServer())("Documents", (it) => {
     })
   )
 
-  it.effect("every route it lists answers", () =>
+  it.effect("Every route of the document answers", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardClaimed({ requested_scopes: allScopes })
       const credentials = { agent: { token }, administrator: { token: testAdminToken }, anybody: {} }
@@ -74,7 +74,7 @@ layer(testServer())("Documents", (it) => {
     })
   )
 
-  it.effect("/docs is a page about it", () =>
+  it.effect("/docs is a page about the document", () =>
     Effect.gen(function* () {
       const answer = yield* get("/docs")
       assert.strictEqual(answer.status, 200)
@@ -84,7 +84,7 @@ layer(testServer())("Documents", (it) => {
       assert.strictEqual(answer.headers.get("x-content-type-options"), "nosniff")
       assert.include(answer.headers.get("content-security-policy") ?? "", "default-src 'none'")
       assert.strictEqual(answer.headers.get("x-frame-options"), "DENY")
-      // Whoever reads it needs no other server, and finds the way home.
+      // A reader of the page needs no other server, and finds the way home.
       assert.notMatch(answer.text, /<(script|link rel="(stylesheet|icon)")[^>]+(src|href)="https?:/)
       assert.include(answer.text, 'class="wordmark" href="/"')
       assert.isBelow(brotliCompressSync(answer.text).byteLength, 100_000)
@@ -106,34 +106,28 @@ layer(testServer())("Documents", (it) => {
     })
   )
 
-  it.effect(
-    "Metrics have the duration of requests by method, route and status, not by what was in the path",
-    () =>
-      Effect.gen(function* () {
-        const unknown = "0190f000-0000-7000-8000-00000000beef"
-        yield* get(`/api/v1/eval/challenges/${unknown}/results?limit=1`)
-        yield* get("/nothing-of-the-kind")
-        const text = yield* metrics
-        const labels = [
-          'method="GET"',
-          'route="/api/v1/eval/challenges/:challenge_id/results"',
-          'status="404"'
-        ]
-        const counts = text.match(/^auspex_http_request_duration_seconds_count\{.*$/gm) ?? []
-        assert.isTrue(
-          counts.some((count) => labels.every((label) => count.includes(label))),
-          counts.join("\n")
-        )
-        assert.match(text, /auspex_http_request_duration_seconds_count\{[^}]*route="none"/)
-        assert.notInclude(text, unknown)
-        assert.notInclude(text, "nothing-of-the-kind")
-      })
+  it.effect("Metrics have requests' durations by method, route and status, not by path", () =>
+    Effect.gen(function* () {
+      const unknown = "0190f000-0000-7000-8000-00000000beef"
+      yield* get(`/api/v1/eval/challenges/${unknown}/results?limit=1`)
+      yield* get("/nothing-of-the-kind")
+      const text = yield* metrics
+      const labels = ['method="GET"', 'route="/api/v1/eval/challenges/:challenge_id/results"', 'status="404"']
+      const counts = text.match(/^auspex_http_request_duration_seconds_count\{.*$/gm) ?? []
+      assert.isTrue(
+        counts.some((count) => labels.every((label) => count.includes(label))),
+        counts.join("\n")
+      )
+      assert.match(text, /auspex_http_request_duration_seconds_count\{[^}]*route="none"/)
+      assert.notInclude(text, unknown)
+      assert.notInclude(text, "nothing-of-the-kind")
+    })
   )
 })
 
 layer(testServer())("A document that is made once", (it) => {
   it.effect.each(["/docs", "/openapi.json", "/skill.md", "/llms.txt", stylesheet.path])(
-    "%s is sent compressed to whoever takes that, and not again to whoever has it",
+    "The document %s is sent compressed to clients that take that, and not again to those that have it",
     (path) =>
       Effect.gen(function* () {
         const asked = (coding: string, more = {}) =>
@@ -165,7 +159,7 @@ layer(testServer())("A document that is made once", (it) => {
       })
   )
 
-  it.effect("is the same bytes for all who ask, also while it is being compressed", () =>
+  it.effect("A document is the same bytes for all who ask, also while it is being compressed", () =>
     Effect.gen(function* () {
       let made = 0
       const document = yield* staticDocument(
@@ -207,7 +201,7 @@ layer(testServer())("A document that is made once", (it) => {
     ["gzip;q=0.5, identity;q=0.1", "gzip"],
     ["gzip;q=2, br;q=x", undefined],
     ["deflate, compress", undefined]
-  ] as const)("to Accept-Encoding %s it is sent as %s", ([header, coding]) =>
+  ] as const)("Accept-Encoding %s gets a document in the coding %s", ([header, coding]) =>
     Effect.sync(() => assert.strictEqual(chosenCoding(header), coding))
   )
 })

@@ -14,7 +14,7 @@ const scopes = "/api/v1/public/prediction-scopes"
 const register = "/api/v1/agent/registry/register"
 const json = { "content-type": "application/json" }
 
-/** What every answer has, whatever it says. */
+/** The headers that every answer has. */
 const assertCommon = (answer: Answer) => {
   assert.match(String(answer.headers.get("x-request-id")), /^[A-Za-z0-9._-]{1,128}$/)
   assert.strictEqual(answer.headers.get("x-content-type-options"), "nosniff")
@@ -29,7 +29,7 @@ const assertError = (answer: Answer, status: number, code: string) => {
   assert.isNotEmpty(answer.json["detail"])
 }
 
-/** In chunks, so that no Content-Length gives its size away. */
+/** Sends the body in chunks, so that no Content-Length gives its size away. */
 const chunks = (size: number) =>
   new ReadableStream({
     start: (controller) => {
@@ -40,7 +40,7 @@ const chunks = (size: number) =>
   })
 
 layer(testServer())("The edge", (it) => {
-  it.effect("answers with the request id that was sent, unless it holds a secret of ours", () =>
+  it.effect("The edge answers with the request id that was sent, unless it holds a secret of ours", () =>
     Effect.gen(function* () {
       const asked = (id: string) =>
         Effect.map(get("/health/live", { headers: { "x-request-id": id } }), ({ headers }) =>
@@ -91,7 +91,7 @@ layer(testServer())("The edge", (it) => {
   )
 
   it.effect.each(["/openapi.json", "/docs", "/skill.md", "/llms.txt"])(
-    "%s is read, and nothing else",
+    "The document %s is read, and nothing else",
     (path) =>
       Effect.gen(function* () {
         assert.strictEqual((yield* send("OPTIONS", path)).headers.get("allow"), "GET, HEAD")
@@ -129,7 +129,7 @@ layer(testServer())("The edge", (it) => {
     })
   )
 
-  it.effect("a read without a token may be used by any web page, an agent's answer by none", () =>
+  it.effect("A read without a token may be used by any web page, an agent's answer by none", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       assert.strictEqual((yield* get(scopes)).headers.get("access-control-allow-origin"), "*")
@@ -139,7 +139,7 @@ layer(testServer())("The edge", (it) => {
     })
   )
 
-  it.effect("an X-Request-Id of 1 to 128 safe characters is taken over, any other is replaced", () =>
+  it.effect("An X-Request-Id of 1 to 128 safe characters is taken over, any other is replaced", () =>
     Effect.gen(function* () {
       const idOf = (sent: string, path = scopes) =>
         Effect.map(get(path, { headers: { "x-request-id": sent } }), ({ headers }) =>
@@ -164,7 +164,7 @@ layer(testServer())("Bodies", (it) => {
   const sendRaw = (body: Asked["body"], headers: Record<string, string> = json) =>
     post(register, { ...(body !== undefined && { body }), headers })
 
-  it.effect("may have 256 KiB and not a byte more, with a Content-Length and in chunks", () =>
+  it.effect("Bodies may have 256 KiB and not a byte more, with a Content-Length and in chunks", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const add = (body: string | ReadableStream) => post(agentScopes, { body, headers: json, token })
@@ -172,12 +172,12 @@ layer(testServer())("Bodies", (it) => {
       assert.strictEqual((yield* add(ofSize(largest))).status, 200)
       assertError(yield* add(ofSize(largest + 1)), 413, "payload_too_large")
       assertError(yield* add(chunks(largest + 1)), 413, "payload_too_large")
-      // Blank, but not too large: it is refused for being blank.
+      // This body is blank, but not too large: it is refused for being blank.
       assertError(yield* add(chunks(largest)), 400, "invalid_request")
     })
   )
 
-  it.effect("may have 16 KiB where strangers send a few fields, 160 KiB where they answer a challenge", () =>
+  it.effect("Bodies of strangers may have 16 KiB, and 160 KiB where they answer a challenge", () =>
     Effect.gen(function* () {
       for (const [path, kibibytes] of [
         [register, 16],
@@ -198,7 +198,7 @@ layer(testServer())("Bodies", (it) => {
     })
   )
 
-  it.effect("of administrators may have 10 MiB and not a byte more", () =>
+  it.effect("Bodies of administrators may have 10 MiB and not a byte more", () =>
     Effect.gen(function* () {
       const limit = 10 * 1024 * 1024
       const start = '{"suspended":false,"padding":"'
@@ -216,7 +216,7 @@ layer(testServer())("Bodies", (it) => {
     })
   )
 
-  it.effect("are JSON by their content type, or have none", () =>
+  it.effect("Bodies are JSON by their content type, or have none", () =>
     Effect.gen(function* () {
       const text = '{"name":"Ada"}'
       for (const type of ["application/json", "Application/JSON", "application/json; charset=utf-8"]) {
@@ -267,7 +267,7 @@ layer(testServer())("Bodies", (it) => {
     ["a text", '"Ada"'],
     ["with a number that no double holds", '{"name":"Ada","extra":-1e999}'],
     ["a number", "1e999"]
-  ])("%s are 400", ([, body]) =>
+  ])("A wrong body is 400: %s", ([, body]) =>
     Effect.gen(function* () {
       const answer = yield* sendRaw(body)
       assertError(answer, 400, "invalid_request")
@@ -275,14 +275,14 @@ layer(testServer())("Bodies", (it) => {
     })
   )
 
-  it.effect("64 levels deep are taken", () =>
+  it.effect("Bodies 64 levels deep are taken", () =>
     Effect.gen(function* () {
       const answer = yield* sendRaw(`{"name":"Ada","extra":${"[".repeat(63)}${"]".repeat(63)}}`)
       assert.strictEqual(answer.status, 201)
     })
   )
 
-  it.effect("with a member twice are refused by its path", () =>
+  it.effect("Bodies with a member twice are refused by its path", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(wrongFields(yield* sendRaw('{"name":"Ada","extra":{"a":[{"b":1,"b":2}]}}')), [
         "extra.a.0.b"
@@ -290,14 +290,14 @@ layer(testServer())("Bodies", (it) => {
     })
   )
 
-  it.effect("with a number that no double holds are refused by its path, also beside a null", () =>
+  it.effect("Bodies with a number that no double holds are refused by its path, also beside a null", () =>
     Effect.gen(function* () {
       const answer = yield* sendRaw('{"name":"Ada","bio":null,"extra":{"a":[1,1e400]}}')
       assert.deepStrictEqual(wrongFields(answer), ["extra.a.1"])
     })
   )
 
-  it.effect("named __proto__ or constructor change nothing", () =>
+  it.effect("Bodies with members named __proto__ or constructor change nothing", () =>
     Effect.gen(function* () {
       const answer = yield* sendRaw(
         '{"name":"Ada","__proto__":{"type":"admin"},"constructor":{"prototype":{"x":1}}}'
@@ -310,7 +310,7 @@ layer(testServer())("Bodies", (it) => {
 })
 
 layer(testServer())("Errors", (it) => {
-  it.effect("hold no stack trace, no SQL and nothing of our files, whatever was sent", () =>
+  it.effect("Errors hold no stack trace, no SQL and nothing of our files, whatever was sent", () =>
     Effect.gen(function* () {
       const { id } = yield* openChallenge()
       const { token } = yield* onboard()
@@ -364,12 +364,12 @@ layer(testServer())("Errors", (it) => {
   )
 })
 
-layer(testServer())("What hostile bodies cost", (it) => {
+layer(testServer())("The cost of hostile bodies", (it) => {
   const marks = (length: number) => `a${"\u0300".repeat(length / 2)}${"\u0316".repeat(length / 2)}`
   const ones = (start: string, size: number, end: string) =>
     `${start}${"1,".repeat((size - start.length - end.length - 1) / 2)}1${end}`
 
-  it.effect("is that of some requests, however many combining marks a stranger sends", () =>
+  it.effect("A body costs as some requests do, however many combining marks a stranger sends", () =>
     Effect.gen(function* () {
       const form = { "content-type": "application/x-www-form-urlencoded" }
       const token = "/api/v1/agent/auth/token"
@@ -390,7 +390,7 @@ layer(testServer())("What hostile bodies cost", (it) => {
     })
   )
 
-  it.effect("is that of some requests for marks in a field of 4 000 characters, and names the field", () =>
+  it.effect("Marks in a field of 4 000 characters cost as some requests do, and the field is named", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const { id } = yield* openChallenge()
@@ -408,7 +408,7 @@ layer(testServer())("What hostile bodies cost", (it) => {
   )
 
   it.effect.runIf(isFull)(
-    "is that of reading the JSON for a list that is too long, and names the field",
+    "A list that is too long costs the reading of its JSON, and the field is named",
     () =>
       Effect.gen(function* () {
         const { token } = yield* onboard()
@@ -429,7 +429,7 @@ layer(testServer())("What hostile bodies cost", (it) => {
             answer.text,
             new RegExp(`"path":"(answer.)?${field}","message":"Expected a list of at most`)
           )
-          // What nobody asks for is read, and no more.
+          // An unknown field is read, and no more.
           assert.isBelow(yield* costRatio(under(field), under("unknown")), 3, path)
         }
       })

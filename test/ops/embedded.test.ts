@@ -72,13 +72,13 @@ type Check<E> = Effect.Effect<void, E | PlatformError.PlatformError, FileSystem.
 const rule = <E>(name: string, check: Check<E>) =>
   it.live(name, () => Effect.provide(check, NodeServices.layer))
 
-/** What few machines ever see is tried in full only: each makes a cluster of its own. */
+/** Cases that few machines ever see run in full only: each makes a cluster of its own. */
 const rarely = <E>(name: string, check: Check<E>) =>
   it.live.runIf(isFull)(name, () => Effect.provide(check, NodeServices.layer))
 
 describe("The embedded PostgreSQL", () => {
   rule(
-    "says its password in no trace and no log",
+    "The embedded PostgreSQL says its password in no trace and no log",
     Effect.gen(function* () {
       const { lines, spans } = yield* TelemetryRecorder
       const { ownerUrl, url } = yield* start({ dataDir: join(yield* temporary, "data"), settings })
@@ -91,7 +91,7 @@ describe("The embedded PostgreSQL", () => {
   )
 
   rule(
-    "is made by the first start, on 127.0.0.1 alone, checks its pages, waits for the disk, gives no superuser away, ends with its scope, and keeps its rows for the second start",
+    "The first start makes a safe cluster on 127.0.0.1 alone, and the second start has its rows",
     Effect.gen(function* () {
       const dataDir = join(yield* temporary, "data")
       const pid = yield* Effect.gen(function* () {
@@ -103,7 +103,7 @@ describe("The embedded PostgreSQL", () => {
                   current_database()`
         )
         assert.deepStrictEqual(shown, [["127.0.0.1", "on", "on", "UTC", "UTF8", "off", "auspex"]])
-        // Also within one program there is one PostgreSQL for a data directory.
+        // One program, too, has one PostgreSQL for a data directory.
         assert.include(yield* refusal(dataDir), `(process ${process.pid})`)
         yield* query(postgres, "create table kept as select 42 as answer")
         return postgres.pid
@@ -114,7 +114,7 @@ describe("The embedded PostgreSQL", () => {
   )
 
   rarely(
-    "has a role that runs and owns nothing beside the one that owns all, also where an earlier version made the cluster",
+    "The embedded PostgreSQL has a role that runs and owns nothing, also in an older cluster",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const dataDir = join(yield* temporary, "data")
@@ -147,7 +147,7 @@ describe("The embedded PostgreSQL", () => {
   )
 
   rule(
-    "works at a path of any name, and replaces a lost password",
+    "The embedded PostgreSQL works at a path of any name, and replaces a lost password",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const long = "long ".repeat(40)
@@ -161,7 +161,7 @@ describe("The embedded PostgreSQL", () => {
   )
 
   rarely(
-    "refuses a second program while the first runs, and takes over when the first was killed",
+    "The embedded PostgreSQL refuses a second program, and takes over when the first was killed",
     Effect.gen(function* () {
       const dataDir = join(yield* temporary, "data")
       const first = yield* program(dataDir)
@@ -174,12 +174,12 @@ describe("The embedded PostgreSQL", () => {
   )
 
   rule(
-    "heals by itself when its postmaster is killed under load, and keeps what was committed",
+    "The embedded PostgreSQL heals when its postmaster is killed under load, and keeps every commit",
     Effect.gen(function* () {
       const postgres = yield* start({ dataDir: join(yield* temporary, "data") })
       const before = postgres.pid
       yield* query(postgres, "create table written (n int primary key)")
-      // It would run for hours, and does not notice by itself that its postmaster is gone.
+      // The statement would run for hours, and does not notice by itself that its postmaster is gone.
       yield* query(
         postgres,
         "select count(*) from (select generate_series(1, 1000000000000)) as endless"
@@ -198,7 +198,7 @@ describe("The embedded PostgreSQL", () => {
   )
 
   rarely(
-    "starts anew when its first start was killed half way",
+    "The embedded PostgreSQL starts anew when its first start was killed half way",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const dataDir = join(yield* temporary, "data")
@@ -211,7 +211,7 @@ describe("The embedded PostgreSQL", () => {
       yield* killed(first)
       assert.isFalse(yield* fs.exists(join(dataDir, "postgres")))
       assert.deepStrictEqual(yield* visit(dataDir, "select 42"), [[42]])
-      // The initdb of the killed program may take a moment to end; whoever starts after that tidies up.
+      // The initdb of the killed program may take a moment to end; the next start after that tidies up.
       yield* visit(dataDir, "select 42").pipe(
         Effect.andThen(unfinished),
         Effect.repeat({ until: (names) => names.length === 0 })
@@ -220,7 +220,7 @@ describe("The embedded PostgreSQL", () => {
   )
 
   rarely(
-    "is not misled by a reused pid, and tells why it cannot start",
+    "The embedded PostgreSQL is not misled by a reused pid, and tells why it cannot start",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const dataDir = join(yield* temporary, "data")
@@ -236,7 +236,7 @@ describe("The embedded PostgreSQL", () => {
     })
   )
 
-  it.effect.runIf(isFull)("starts in real time although a test has stopped the clock", () =>
+  it.effect.runIf(isFull)("The embedded PostgreSQL starts in real time beside a stopped test clock", () =>
     Effect.gen(function* () {
       const postgres = yield* start({ dataDir: join(yield* temporary, "data"), settings })
       assert.isAbove(postgres.pid, 0)
@@ -244,9 +244,9 @@ describe("The embedded PostgreSQL", () => {
   )
 })
 
-describe.runIf(isRoot)("started by root", () => {
+describe.runIf(isRoot)("The embedded PostgreSQL of root", () => {
   rule(
-    "runs as somebody else, in a directory of root's where that account cannot reach the data directory",
+    "PostgreSQL runs as somebody else, where that account can reach its files",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const shared = yield* temporary
@@ -267,7 +267,7 @@ describe.runIf(isRoot)("started by root", () => {
   )
 
   rarely(
-    "stays in an empty data directory, whatever its mode was",
+    "PostgreSQL stays in an empty data directory, whatever its mode was",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const dataDir = yield* fs.makeTempDirectoryScoped({ directory: inject("scratch") })
@@ -277,7 +277,7 @@ describe.runIf(isRoot)("started by root", () => {
   )
 
   rule(
-    "trusts no shared directory that somebody else made or can change",
+    "PostgreSQL trusts no shared directory that somebody else made or can change",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const shared = yield* temporary
@@ -292,9 +292,9 @@ describe.runIf(isRoot)("started by root", () => {
   )
 })
 
-describe.skipIf(isRoot)("started by an ordinary user", () => {
+describe.skipIf(isRoot)("The embedded PostgreSQL of an ordinary user", () => {
   rule(
-    "runs as that user, in the data directory",
+    "PostgreSQL runs as that user, in the data directory",
     Effect.gen(function* () {
       const dataDir = join(yield* temporary, "data")
       const postgres = yield* start({ dataDir, settings })

@@ -6,18 +6,18 @@ const secret = Redacted.make("a-token-secret-of-32-bytes-or-more")
 const other = Redacted.make("another-secret-of-32-bytes-or-more")
 const { decrypt, encrypt } = encryption(secret, "mail")
 
-describe("What is encrypted", () => {
-  it.prop("is opened as it was, whatever it says", [Schema.String], ([text]) => {
+describe("Encryption", () => {
+  it.prop("An encrypted text is opened as it was, whatever it says", [Schema.String], ([text]) => {
     assert.deepStrictEqual(decrypt(encrypt(text)), Option.some(Buffer.from(text).toString()))
   })
 
-  it("is opened by nothing else: no other secret, no other purpose", () => {
+  it("An encrypted text is opened by nothing else: no other secret, no other purpose", () => {
     const encrypted = encrypt("a link")
     assert.isTrue(Option.isNone(encryption(other, "mail").decrypt(encrypted)))
     assert.isTrue(Option.isNone(encryption(secret, "return path").decrypt(encrypted)))
   })
 
-  it("is not opened once any bit of it was changed, or bytes are missing", () => {
+  it("An encrypted text is not opened once any bit of it was changed, or bytes are missing", () => {
     const encrypted = encrypt("a link")
     for (let index = 0; index < encrypted.length; index += 1) {
       const tampered = Buffer.from(encrypted)
@@ -27,7 +27,7 @@ describe("What is encrypted", () => {
     }
   })
 
-  it("never looks the same twice", () => {
+  it("An encrypted text never looks the same twice", () => {
     assert.notDeepEqual(encrypt("a link"), encrypt("a link"))
   })
 })

@@ -1,4 +1,4 @@
-/** Failures of ours: whoever repeats one is refused in the end, and the log has its cause once. */
+/** Failures of ours: a client that repeats one is refused in the end, and the log has its cause once. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -42,7 +42,7 @@ layer(
     ["batch", "predictions", {}],
     ["batch", "log_pending", { "idempotency-key": "again" }]
   ] as const)(
-    "counts as a refused write, and its cause is logged once a minute: %s without the table %s (%j)",
+    "A failed write counts as refused, and its cause is logged once a minute: %s without the table %s (%j)",
     ([kind, table, headers]) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

@@ -8,7 +8,7 @@ import { replicas } from "../support/faults/replicas.ts"
 import { assertHeld, seed } from "../support/faults/verdict.ts"
 import { readyAuspex, startAuspex, stopped, temporaryData, timed } from "../support/process.ts"
 
-const rule = "loses nothing it has acknowledged, settles everything once, and works again by itself"
+const rule = "Auspex under faults loses nothing acknowledged, settles everything once, and works again"
 const pause = Duration.seconds(3)
 
 describe("One machine under faults", () => {
@@ -22,7 +22,7 @@ describe("One machine under faults", () => {
 })
 
 describe("A first start", () => {
-  it.live("that is killed at any moment is made good by the next one", () =>
+  it.live("A first start that is killed at any moment is made good by the next one", () =>
     Effect.gen(function* () {
       const seedOfRun = yield* seed
       const killed = Effect.gen(function* () {

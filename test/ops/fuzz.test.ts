@@ -1,6 +1,7 @@
 /**
- * Walks the published OpenAPI document: what it allows is accepted and answered as it says, what it forbids is refused
- * and named, and no answer is a fault. `FUZZ_SEED` repeats a run, `FUZZ_REQUESTS` says how many requests are made at random.
+ * Walks the published OpenAPI document: allowed requests are accepted and answered as it says, forbidden ones are
+ * refused and named, and no answer is a fault. `FUZZ_SEED` repeats a run, `FUZZ_REQUESTS` says how many requests are
+ * made at random.
  */
 import { randomInt } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
@@ -25,7 +26,7 @@ import { faultsOf, servedDocuments, servedOperations, shapeOf } from "../support
 import { makeFixture } from "../support/fuzz/fixture.ts"
 import type { Fixture } from "../support/fuzz/fixture.ts"
 
-/** Of each list of cases, from 0 to 1; the seed chooses them. */
+/** The share of each list of cases, from 0 to 1; the seed chooses them. */
 const share = breadth(0.03, 1)
 const minCases = breadth(1, 7)
 const fewest = breadth(4, 20)
@@ -59,7 +60,7 @@ const fuzzing = Layer.effect(
   })
 ).pipe(Layer.provide(server))
 
-/** Fails with what was found, the first of it in full. */
+/** Fails with the faults that were found, the first of them in full. */
 const nothingFound = (session: Session) => {
   const findings = session.takeFindings()
   if (findings.length > 0) assert.fail(`${findings.length} findings:\n${findings.slice(0, 40).join("\n")}`)
@@ -67,8 +68,8 @@ const nothingFound = (session: Session) => {
 
 const minute = 60_000
 
-// In this order: the last ones look at what those before them sent.
-layer(fuzzing, { excludeTestServices: true })("the OpenAPI document", (it) => {
+// The order matters: the last checks look at requests of those before them.
+layer(fuzzing, { excludeTestServices: true })("The OpenAPI document", (it) => {
   const holds = (
     rule: string,
     check: (fuzzing: Fuzzing["Service"]) => Effect.Effect<void, unknown>,
@@ -90,58 +91,60 @@ layer(fuzzing, { excludeTestServices: true })("the OpenAPI document", (it) => {
     ({ operations, session, fixture }: Fuzzing["Service"]) =>
       Effect.forEach(operations, (operation) => check(session, fixture, operation), { discard: true })
 
-  holds("what it allows is accepted, and answered as it says", ({ cursors, operations, session, fixture }) =>
-    Effect.forEach(
-      operations,
-      (operation) =>
-        operation.requestBody === undefined
-          ? Effect.map(rightReads(session, fixture, operation), (own) =>
-              cursors.set(operation.operationId, own)
-            )
-          : rightBodies(session, fixture, operation),
-      { discard: true }
-    )
+  holds(
+    "An allowed request is accepted, and answered as the document says",
+    ({ cursors, operations, session, fixture }) =>
+      Effect.forEach(
+        operations,
+        (operation) =>
+          operation.requestBody === undefined
+            ? Effect.map(rightReads(session, fixture, operation), (own) =>
+                cursors.set(operation.operationId, own)
+              )
+            : rightBodies(session, fixture, operation),
+        { discard: true }
+      )
   )
 
   holds(
-    "a field that is missing, of the wrong type or out of range is refused by name",
+    "A field that is missing, of the wrong type or out of range is refused by name",
     ofEach(negative.wrongBodies)
   )
 
-  holds("an optional field that is null is answered as one that is absent", ofEach(nullFields))
+  holds("An optional field that is null is answered as one that is absent", ofEach(nullFields))
 
-  holds("a scope that is missing is told before anything else that is wrong", ofEach(missingScopes))
+  holds("A scope that is missing is told before anything else that is wrong", ofEach(missingScopes))
 
-  holds("a body of the wrong type or size is refused", ofEach(negative.wrongTransport))
+  holds("A body of the wrong type or size is refused", ofEach(negative.wrongTransport))
 
-  holds("a form that is not one is refused", ofEach(negative.wrongForms))
+  holds("A form that is not one is refused", ofEach(negative.wrongForms))
 
-  holds("what has no such id is not found", ofEach(addresses.wrongPaths))
+  holds("An unknown id is not found", ofEach(addresses.wrongPaths))
 
   holds(
-    "a query parameter that is wrong is refused by name, and a cursor that is none of ours",
+    "A query parameter that is wrong is refused by name, and a cursor that is none of ours",
     ({ cursors, operations, session, fixture }) =>
       Effect.forEach(operations, (operation) => wrongQueries(session, fixture, operation, cursors), {
         discard: true
       })
   )
 
-  holds("without a credential of the right kind nothing is done", ofEach(addresses.wrongCredentials))
+  holds("A request without a credential of the right kind does nothing", ofEach(addresses.wrongCredentials))
 
   holds("X-Agent-Id is the token's agent", ofEach(methods.agentHeader))
 
-  holds("a header that means nothing here changes nothing", ofEach(methods.otherHeaders))
+  holds("A header that means nothing here changes nothing", ofEach(methods.otherHeaders))
 
-  holds("a path takes the documented methods and no other", ({ operations, session, fixture }) =>
+  holds("A path takes the documented methods and no other", ({ operations, session, fixture }) =>
     methods.otherMethods(session, fixture, operations)
   )
 
-  holds("nothing else is served", ({ session }) => methods.noSuchPaths(session))
+  holds("The server serves no other paths", ({ session }) => methods.noSuchPaths(session))
 
   holds("X-Request-Id is taken over when it is well-formed", ({ session }) => methods.requestIds(session))
 
   holds(
-    "no request is answered with a fault",
+    "No request is answered with a fault",
     ({ operations, session, fixture }) =>
       Effect.gen(function* () {
         const requests = yield* Config.Int("FUZZ_REQUESTS").pipe(Config.withDefault(randomRequests))
@@ -154,11 +157,11 @@ layer(fuzzing, { excludeTestServices: true })("the OpenAPI document", (it) => {
     30 * minute
   )
 
-  holds("it is a valid OpenAPI document", ({ operations, session }) =>
+  holds("The document is a valid OpenAPI document", ({ operations, session }) =>
     Effect.sync(() => faultsOf(session.document, operations).forEach(session.fail))
   )
 
-  holds("it lists what is served, and nothing else", ({ operations, session }) =>
+  holds("The document lists what is served, and nothing else", ({ operations, session }) =>
     Effect.gen(function* () {
       const listed = operations.map(({ method, path }) => `${method} ${path}`).sort()
       assert.deepStrictEqual(listed, servedOperations())
@@ -172,13 +175,13 @@ layer(fuzzing, { excludeTestServices: true })("the OpenAPI document", (it) => {
     })
   )
 
-  holds("its shape is the one that was agreed on", ({ operations, session }) =>
+  holds("The document's shape is the one that was agreed on", ({ operations, session }) =>
     Effect.promise(() =>
       expect(shapeOf(session.document, operations)).toMatchFileSnapshot("./openapi.snapshot")
     )
   )
 
-  holds("every operation was tried enough, and reached", ({ operations, session }) =>
+  holds("Every operation was tried enough, and reached", ({ operations, session }) =>
     Effect.gen(function* () {
       yield* Console.log(table(session, operations))
       unreached(session, operations, fewest).forEach(session.fail)

@@ -18,7 +18,7 @@ import type { Answer } from "../support/server.ts"
 
 const scopes = "/api/v1/public/prediction-scopes"
 
-/** The reasons by the name of the check, of those that are not well. */
+/** The reasons of the failed checks, by name. */
 const complaints = ({ json }: Answer): Readonly<Record<string, unknown>> => {
   const checks = json["checks"]
   assert(Array.isArray(checks))
@@ -30,7 +30,7 @@ const complaints = ({ json }: Answer): Readonly<Record<string, unknown>> => {
 }
 
 layer(testServer())("Health", (it) => {
-  it.effect("is live, and ready with the state of every check", () =>
+  it.effect("An instance is live, and ready with the state of every check", () =>
     Effect.gen(function* () {
       const live = yield* get("/health/live")
       assert.deepStrictEqual([live.status, live.json], [200, { status: "live" }])
@@ -48,7 +48,7 @@ layer(testServer())("Health", (it) => {
   )
 
   it.effect.each([4, -4])(
-    "a clock that is %d s off the database server's is not ready, and says why",
+    "An instance whose clock is %d s off the database's is not ready, and says why",
     (seconds) =>
       Effect.gen(function* () {
         const now = yield* DateTime.now
@@ -67,14 +67,14 @@ layer(testServer())("Health", (it) => {
           `${seconds}.0 s between this clock and the database server's`
         )
         assert.match(yield* metrics, new RegExp(`^auspex_clock_drift_seconds ${seconds}$`, "m"))
-        // It is for the balancer to take it out; who asks is answered.
+        // The balancer takes the instance out; requests to it are answered.
         assert.strictEqual((yield* get(scopes)).status, 200)
         assert.strictEqual((yield* measuredAt(0)).status, 200)
       })
   )
 })
 
-/** As a primary is that was demoted. */
+/** The pool behaves as at a primary that was demoted. */
 const readOnlyPool = Layer.unwrap(
   Effect.gen(function* () {
     const url = yield* freshDatabase
@@ -91,8 +91,8 @@ const readOnlyServices = gatewayOf().pipe(
   Layer.provideMerge(Layer.mergeAll(Layer.orDie(readOnlyPool), settings(), mailbox, logSigner()))
 )
 
-layer(testServer({ services: readOnlyServices }))("On a server that takes no writes", (it) => {
-  it.effect("an instance is not ready, says why, and answers 503", () =>
+layer(testServer({ services: readOnlyServices }))("A server that takes no writes", (it) => {
+  it.effect("An instance on a server without writes is not ready, says why, and answers 503", () =>
     Effect.gen(function* () {
       const ready = yield* get("/health/ready")
       assert.strictEqual(ready.status, 503)
@@ -106,7 +106,7 @@ layer(testServer({ services: readOnlyServices }))("On a server that takes no wri
 })
 
 layer(testServer())("An instance that is to stop", (it) => {
-  it.effect("is not ready at first, and still serves on connections that it asks to close", () =>
+  it.effect("An instance that is to stop is not ready at first, and still serves connections", () =>
     Effect.gen(function* () {
       assert.isNull((yield* get(scopes)).headers.get("connection")?.match(/close/) ?? null)
       yield* Health.use(({ drain }) => drain)
@@ -120,7 +120,7 @@ layer(testServer())("An instance that is to stop", (it) => {
     })
   )
 
-  it.effect("is live, and asks callers of the API to try again, once it takes nothing new", () =>
+  it.effect("An instance that takes nothing new is live, and asks callers of the API to try again", () =>
     Effect.gen(function* () {
       yield* Health.use(({ stop }) => stop)
       assert.strictEqual((yield* get("/health/live")).status, 200)
@@ -135,8 +135,8 @@ layer(testServer())("An instance that is to stop", (it) => {
   )
 })
 
-describe("What is kept for a second", () => {
-  it.effect("is shared by all who wait for it, however long it took, be it a failure", () =>
+describe("Answers that are kept for a second", () => {
+  it.effect("A kept answer is shared by all who wait for it, however long it took, be it a failure", () =>
     Effect.gen(function* () {
       for (const [pause, result] of [
         ["3 seconds", Effect.succeed("well")],
@@ -171,7 +171,7 @@ describe("What is kept for a second", () => {
     })
   )
 
-  it.effect("is found anew after one who waited has hung up", () =>
+  it.effect("A kept answer is found anew after one who waited has hung up", () =>
     Effect.gen(function* () {
       const kept = yield* cachedSteadily(Effect.as(Effect.sleep("3 seconds"), "well"), "1 second")
       const first = yield* Effect.forkChild(kept)
@@ -184,8 +184,8 @@ describe("What is kept for a second", () => {
   )
 })
 
-layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("Health that many ask for", (it) => {
-  it.effect("costs the database one set of statements a second, and being live none", () =>
+layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("The cost of health", (it) => {
+  it.effect("Health costs the database one set of statements a second, and being live none", () =>
     Effect.gen(function* () {
       const { spans } = yield* TelemetryRecorder
       const statements = () => spans.filter((span) => span.attributes.has("db.query.text")).length
@@ -203,7 +203,7 @@ layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("Health that man
         yield* Effect.forEach(["1 second", "0 seconds", "1 second", "8 seconds"] as const, costAfter),
         [4, 0, 2, 2]
       )
-      // What it writes, it writes every ten seconds.
+      // Health writes every ten seconds.
       assert.strictEqual(yield* costAfter("1 second"), 4)
       assert.strictEqual(yield* costOf("/health/live"), 0)
     })

@@ -1,4 +1,4 @@
-/** Two minutes of what one anonymous client can do to stop the service, beside fifty agents who work as always. */
+/** Two minutes of one anonymous client that tries to stop the service, beside fifty agents who work as always. */
 import { spawn, spawnSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -22,7 +22,7 @@ import { upstream } from "../support/upstream.ts"
 const agents = 50
 const aloneSeconds = 40
 const hostileSeconds = 120
-/** Between two requests of an agent. */
+/** The pause between two requests of an agent. */
 const pauseMillis = 600
 
 interface Ordinary {
@@ -63,7 +63,7 @@ interface Measured {
   readonly statuses: ReadonlyMap<number, number>
 }
 
-/** What every agent waits for its requests, one after the other, until the time is over. */
+/** The waiting times of every agent's requests, one after the other, until the time is over. */
 const work = Effect.fnUntraced(function* (
   auspex: Auspex,
   crowd: ReadonlyArray<Ordinary>,
@@ -108,7 +108,7 @@ const serverErrors = ({ statuses }: Measured) => [...statuses].filter(([status])
 const residentMiB = (pid: number): number =>
   Number(spawnSync("ps", ["-o", "rss=", "-p", String(pid)]).stdout.toString()) / 1024
 
-/** What the process holds, second by second, until the scope ends. */
+/** The memory of the process, second by second, until the scope ends. */
 const watchedMemory = Effect.fnUntraced(function* (pid: number) {
   const seen: Array<number> = []
   yield* Effect.sync(() => seen.push(residentMiB(pid))).pipe(
@@ -152,7 +152,7 @@ const longResults = Effect.gen(function* () {
 })
 
 describe("An anonymous client that wants to stop the service", () => {
-  it.live("gets no server error, slows nobody five times, and leaves no memory behind", () =>
+  it.live("A hostile client gets no server error, slows nobody five times, and leaves no memory behind", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const north = yield* upstream
@@ -177,7 +177,7 @@ describe("An anonymous client that wants to stop the service", () => {
           WEST_KEY: canary,
           SOUTH_KEY: canary,
           NOBODY_KEY: canary,
-          // The ordinary ones come by a proxy, each with an address of its own.
+          // The ordinary agents come by a proxy, each with an address of its own.
           AUSPEX_TRUSTED_PROXIES: "127.0.0.1",
           AUSPEX_LIMIT_UNIDENTIFIED: "600/minute"
         })
@@ -191,7 +191,7 @@ describe("An anonymous client that wants to stop the service", () => {
         [hostile(auspex, made.long.id, made.key), work(auspex, crowd, made.open.id, hostileSeconds)],
         { concurrency: "unbounded" }
       )
-      // Other tests may have begun or ended meanwhile: what is usual is the slower of two times alone.
+      // Other tests may have begun or ended meanwhile: the usual time is the slower of two times alone.
       const after = yield* work(auspex, crowd, made.open.id, aloneSeconds)
       const usual = Math.max(quantile(alone, 0.95), quantile(after, 0.95))
       const [early, late] = [median(memory.slice(10, 40)), median(memory.slice(-30))]

@@ -1,4 +1,4 @@
-/** `Idempotency-Key`, mostly at the endpoint for stakes: what is sent again does nothing again. */
+/** `Idempotency-Key`, mostly at the endpoint for stakes: a repeated request does nothing again. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -38,7 +38,7 @@ const staker = Effect.gen(function* () {
 const environment = { AUSPEX_LIMIT_STAKES: "100/minute" }
 
 layer(testServer({ environment }))("Idempotency-Key", (it) => {
-  it.effect("sent again, the same request does nothing and is answered as it was", () =>
+  it.effect("A repeated request does nothing and is answered as it was", () =>
     Effect.gen(function* () {
       const { frozen, stake } = yield* staker
       const first = yield* stake('"a7"')
@@ -52,7 +52,7 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("with another body it is a mistake (422), and whose key it is makes a difference", () =>
+  it.effect("A key with another body is a mistake (422), and another agent's key is another key", () =>
     Effect.gen(function* () {
       const [one, other] = [yield* staker, yield* staker]
       yield* one.stake("key")
@@ -62,7 +62,7 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("what was refused did nothing, and may be tried again with the same key", () =>
+  it.effect("A refused request did nothing, and may be tried again with the same key", () =>
     Effect.gen(function* () {
       const { stake } = yield* staker
       assert.strictEqual((yield* stake("retry", 5000)).json["code"], "insufficient_credit")
@@ -70,7 +70,7 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("is 1 to 255 visible ASCII characters", () =>
+  it.effect("A key is 1 to 255 visible ASCII characters", () =>
     Effect.gen(function* () {
       const { stake } = yield* staker
       for (const key of ["a b", '"', "a\\b", "x".repeat(256), '""']) {
@@ -81,7 +81,7 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("of twenty at once one is carried out, and the others are that one or are told to wait", () =>
+  it.effect("One of twenty requests at once is carried out; the others are that one or told to wait", () =>
     Effect.gen(function* () {
       const { frozen, stake } = yield* staker
       const answers = yield* Effect.all(
@@ -98,34 +98,32 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
     })
   )
 
-  it.effect(
-    "makes one comment, one reply and one gateway key of several sendings, and shows the key again",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const event = yield* newEvent()
-        const { agentId, token } = yield* onboard()
-        yield* claim(agentId)
-        yield* sql`update agents set credit_arena_enabled = true where id = ${agentId}::uuid`
-        yield* sql`update operators set plan = 'pro'`
-        const twice = Effect.fnUntraced(function* (path: string, json: object) {
-          const asked = { token, headers: { "idempotency-key": path }, json }
-          const [first, again] = [yield* post(path, asked), yield* post(path, asked)]
-          assert.deepStrictEqual([first.status, again.status, again.text], [201, 201, first.text])
-          return first.json
-        })
-        const comment = yield* twice("/api/v1/agent/comments", { news_id: event.event_id, content: "Once." })
-        yield* twice(`/api/v1/agent/comments/${String(comment["comment_id"])}/replies`, {
-          content: "Once, too."
-        })
-        yield* twice("/api/v1/llm/keys", { name: "once" })
-        const said = yield* get(`/api/v1/public/comments/${event.event_id}`)
-        assert.strictEqual(said.json["total_count"], 2)
-        assert.strictEqual((yield* sql`select 1 from gateway_keys`).length, 1)
+  it.effect("Repeated requests make one comment, one reply and one gateway key, which is shown again", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const event = yield* newEvent()
+      const { agentId, token } = yield* onboard()
+      yield* claim(agentId)
+      yield* sql`update agents set credit_arena_enabled = true where id = ${agentId}::uuid`
+      yield* sql`update operators set plan = 'pro'`
+      const twice = Effect.fnUntraced(function* (path: string, json: object) {
+        const asked = { token, headers: { "idempotency-key": path }, json }
+        const [first, again] = [yield* post(path, asked), yield* post(path, asked)]
+        assert.deepStrictEqual([first.status, again.status, again.text], [201, 201, first.text])
+        return first.json
       })
+      const comment = yield* twice("/api/v1/agent/comments", { news_id: event.event_id, content: "Once." })
+      yield* twice(`/api/v1/agent/comments/${String(comment["comment_id"])}/replies`, {
+        content: "Once, too."
+      })
+      yield* twice("/api/v1/llm/keys", { name: "once" })
+      const said = yield* get(`/api/v1/public/comments/${event.event_id}`)
+      assert.strictEqual(said.json["total_count"], 2)
+      assert.strictEqual((yield* sql`select 1 from gateway_keys`).length, 1)
+    })
   )
 
-  it.effect("of an administrator makes one challenge, of each type, and is recorded each time", () =>
+  it.effect("An administrator's key makes one challenge, of each type, and each request is recorded", () =>
     Effect.gen(function* () {
       const now = yield* DateTime.now
       const deadline = DateTime.formatIso(DateTime.add(now, { hours: 1 }))
@@ -171,7 +169,7 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("is kept for 24 hours, without the answer being readable in the database", () =>
+  it.effect("A key is kept for 24 hours, without the answer being readable in the database", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const idempotency = yield* Idempotency

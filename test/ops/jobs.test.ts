@@ -1,4 +1,4 @@
-/** Jobs of several steps: one that fails is told, and starves none of the others. */
+/** Jobs of several steps: a step that fails is told, and starves none of the others. */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { DateTime, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -10,7 +10,7 @@ import { testServices } from "../support/services.ts"
 
 describe("A job of several steps", () => {
   it.effect.each(["first", "second", "third", "first, third", "first, second, third"])(
-    "runs every step once where %s fails, and has failed then",
+    "A job runs every step once where %s fails, and has failed then",
     (failing) =>
       Effect.gen(function* () {
         const ran: Array<string> = []
@@ -28,7 +28,7 @@ describe("A job of several steps", () => {
       })
   )
 
-  it.effect("succeeds where each step does, and stops where it is interrupted", () =>
+  it.effect("A job succeeds where each step does, and stops where it is interrupted", () =>
     Effect.gen(function* () {
       const ran: Array<string> = []
       yield* inSteps({ first: Effect.void, second: Effect.sync(() => ran.push("second")) })
@@ -42,7 +42,7 @@ describe("A job of several steps", () => {
 })
 
 layer(testServices())("Housekeeping", (it) => {
-  it.effect("forgets old mails where the first of its steps fails at every run", () =>
+  it.effect("Housekeeping forgets old mails where the first of its steps fails at every run", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* asOwner(SqlClient.SqlClient.use((sql) => sql`alter table limit_windows rename to elsewhere`))
@@ -55,7 +55,7 @@ layer(testServices())("Housekeeping", (it) => {
       const mails = countOf((sql) => sql`select count(*)::int as count from mails`)
       assert.strictEqual(yield* mails, 1)
       yield* Layer.build(Jobs.layer)
-      // Time stands still, the database does not.
+      // Time stands still; the database does not.
       yield* Effect.repeat(mails, { until: (count) => count === 0 })
     })
   )

@@ -12,7 +12,7 @@ import { get, member, post, raw, send, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 
-/** The limits as they are when an operator sets none. */
+/** The limits where an operator sets none. */
 const defaults = Object.fromEntries(
   Object.values(rateLimits).map(({ name, defaultText }) => [name, String(defaultText)])
 )
@@ -41,12 +41,12 @@ const registrationFrom = (address: string, body = '{"name":"Ada"}') =>
   })
 
 layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.1" } }))(
-  "Limits by default",
+  "The default limits",
   (it) => {
     const scopesFrom = (address: string) =>
       get("/api/v1/public/prediction-scopes", { headers: from(address) })
 
-    it.effect("20 tokens a minute are issued to an agent", () =>
+    it.effect("An agent is issued 20 tokens a minute", () =>
       Effect.gen(function* () {
         const agents = [yield* register(), yield* register()] as const
         for (const agent of agents) yield* pass(agent)
@@ -62,7 +62,7 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
       })
     )
 
-    it.effect("60 refused credentials a minute of an agent from an address block its good ones there", () =>
+    it.effect("An agent's 60 refused credentials a minute from an address block its good ones there", () =>
       Effect.gen(function* () {
         const { agentId, secret } = yield* onboard()
         const guesses = yield* Effect.forEach(
@@ -81,7 +81,7 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
       })
     )
 
-    it.effect("credentials that are right pass, whatever others at the address were refused", () =>
+    it.effect("Right credentials pass, whatever others at the address were refused", () =>
       Effect.gen(function* () {
         const ada = yield* onboard()
         const bob = yield* onboard()
@@ -93,7 +93,7 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
             askForToken(["nobody", unknown, bob.agentId][index % 3] ?? "", "guess", behindOneAddress),
           { concurrency: 20 }
         )
-        // Wrong ones are refused as too many, whosever they are said to be.
+        // Wrong credentials are refused as too many, whosever they are said to be.
         assert.strictEqual(having(guesses, 401), 60)
         assert.strictEqual(having(guesses, 429), 10)
         assertRefused(yield* askForToken(ada.agentId, "guess", behindOneAddress))
@@ -109,7 +109,7 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
       })
     )
 
-    it.effect("an agent that does not exist gets no window of its own, however it is named", () =>
+    it.effect("An agent that does not exist gets no window of its own, however it is named", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { agentId } = yield* onboard()
@@ -129,7 +129,7 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
       })
     )
 
-    it.effect("refusals of resend-secret count with those of the token endpoint", () =>
+    it.effect("Refusals of resend-secret count with those of the token endpoint", () =>
       Effect.gen(function* () {
         const { agentId, secret, registered } = yield* onboard()
         const resend = (challengeId: string) =>
@@ -144,44 +144,42 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
       })
     )
 
-    it.effect(
-      "requests for tokens, claim links and secrets that are malformed count as refused credentials",
-      () =>
-        Effect.gen(function* () {
-          const json = { "content-type": "application/json" }
-          const form = { "content-type": "application/x-www-form-urlencoded" }
-          for (const [index, path] of [
-            "/api/v1/agent/auth/token",
-            "/api/v1/agent/registry/claim-link/refresh",
-            "/api/v1/agent/registry/resend-secret"
-          ].entries()) {
-            const address = from(`192.0.2.${40 + index}`)
-            const sent = (body: string, type: Readonly<Record<string, string>> = json) =>
-              post(path, { headers: { ...address, ...type }, body })
-            const answers = [
-              ...(yield* Effect.forEach(times(20), () => sent("{"))),
-              ...(yield* Effect.forEach(times(20), () => sent('{"agent_id":1}'))),
-              ...(yield* Effect.forEach(times(10), () => sent(" ".repeat(20_000)))),
-              ...(yield* Effect.forEach(times(10), () =>
-                sent("x=1", index === 0 ? form : { "content-type": "text/plain" })
-              ))
-            ]
-            const statuses = new Set(answers.map(({ status }) => status))
-            assert.deepStrictEqual([...statuses].sort(), index === 0 ? [400, 413] : [400, 413, 415], path)
-            for (const body of ["{", '{"agent_id":1}', " ".repeat(20_000)]) assertRefused(yield* sent(body))
-            const seconds = assertRefused(yield* sent("{"))
-            assert.strictEqual(
-              (yield* post(path, { headers: { ...from("192.0.2.50"), ...json }, body: "{" })).status,
-              400
-            )
-            yield* TestClock.adjust(`${seconds} seconds`)
-            assert.strictEqual((yield* sent("{")).status, 400)
-          }
-        })
+    it.effect("Malformed requests for tokens, claim links and secrets count as refused credentials", () =>
+      Effect.gen(function* () {
+        const json = { "content-type": "application/json" }
+        const form = { "content-type": "application/x-www-form-urlencoded" }
+        for (const [index, path] of [
+          "/api/v1/agent/auth/token",
+          "/api/v1/agent/registry/claim-link/refresh",
+          "/api/v1/agent/registry/resend-secret"
+        ].entries()) {
+          const address = from(`192.0.2.${40 + index}`)
+          const sent = (body: string, type: Readonly<Record<string, string>> = json) =>
+            post(path, { headers: { ...address, ...type }, body })
+          const answers = [
+            ...(yield* Effect.forEach(times(20), () => sent("{"))),
+            ...(yield* Effect.forEach(times(20), () => sent('{"agent_id":1}'))),
+            ...(yield* Effect.forEach(times(10), () => sent(" ".repeat(20_000)))),
+            ...(yield* Effect.forEach(times(10), () =>
+              sent("x=1", index === 0 ? form : { "content-type": "text/plain" })
+            ))
+          ]
+          const statuses = new Set(answers.map(({ status }) => status))
+          assert.deepStrictEqual([...statuses].sort(), index === 0 ? [400, 413] : [400, 413, 415], path)
+          for (const body of ["{", '{"agent_id":1}', " ".repeat(20_000)]) assertRefused(yield* sent(body))
+          const seconds = assertRefused(yield* sent("{"))
+          assert.strictEqual(
+            (yield* post(path, { headers: { ...from("192.0.2.50"), ...json }, body: "{" })).status,
+            400
+          )
+          yield* TestClock.adjust(`${seconds} seconds`)
+          assert.strictEqual((yield* sent("{")).status, 400)
+        }
+      })
     )
 
     it.effect(
-      "a grant of another type counts as refused credentials, and never as its answer once they are used up",
+      "A grant of another type counts as refused credentials, and is answered so once they are used up",
       () =>
         Effect.gen(function* () {
           const { agentId, secret } = yield* onboard()
@@ -194,7 +192,7 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
         })
     )
 
-    it.effect("credentials that are accepted do not count as refused", () =>
+    it.effect("Credentials that are accepted do not count as refused", () =>
       Effect.gen(function* () {
         const { agentId, secret } = yield* onboard()
         for (const _ of times(4)) {
@@ -206,12 +204,12 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
       })
     )
 
-    it.effect("20 registrations an hour are taken from an address, refused ones included", () =>
+    it.effect("An address is allowed 20 registrations an hour, refused ones included", () =>
       Effect.gen(function* () {
         for (const [body, count] of [
           ['{"name":"Ada"}', 7],
           ['{"name":""}', 7],
-          // Not even read before it is counted.
+          // The body is not even read before it is counted.
           ["{", 6]
         ] as const) {
           const answers = yield* Effect.forEach(times(count), () => registrationFrom("192.0.2.5", body))
@@ -225,7 +223,7 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
       })
     )
 
-    it.effect("600 requests a minute are answered to an address, whatever they read", () =>
+    it.effect("An address is answered 600 requests a minute, whatever they read", () =>
       Effect.gen(function* () {
         const paths = [
           "public/prediction-scopes",
@@ -242,7 +240,7 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
         assert.strictEqual(having(answers, 429), 10)
         const seconds = assertRefused(yield* scopesFrom("192.0.2.7"))
         assert.strictEqual((yield* scopesFrom("192.0.2.8")).status, 200)
-        // Health counts by itself: whoever probes is not refused because of what is read from the same address.
+        // Health counts by itself: a probe is not refused because of reads from the same address.
         assert.strictEqual((yield* get("/health/live", { headers: from("192.0.2.7") })).status, 200)
         yield* TestClock.adjust(`${seconds} seconds`)
         assert.strictEqual((yield* scopesFrom("192.0.2.7")).status, 200)
@@ -254,33 +252,31 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
 const two = { AUSPEX_LIMIT_REGISTRATIONS: "2/hour" }
 
 layer(testServer({ environment: { ...two, AUSPEX_TRUSTED_PROXIES: "127.0.0.0/8,198.51.100.7" } }))(
-  "Behind trusted proxies",
+  "An instance behind trusted proxies",
   (it) => {
-    it.effect("the address is the last one that no trusted proxy has", () =>
+    it.effect("The address is the last one that no trusted proxy has", () =>
       Effect.gen(function* () {
         assert.strictEqual((yield* registrationFrom("203.0.113.1")).status, 201)
-        // What stands before it is the client's own invention.
+        // The addresses before it are the client's own invention.
         assert.strictEqual((yield* registrationFrom("203.0.113.99, 203.0.113.1")).status, 201)
         assertRefused(yield* registrationFrom("203.0.113.98, 203.0.113.1, 198.51.100.7"))
         assert.strictEqual((yield* registrationFrom("203.0.113.2")).status, 201)
       })
     )
 
-    it.effect(
-      "an IPv6 network of 64 bits counts as one address, an IPv4 address is one however it is written",
-      () =>
-        Effect.gen(function* () {
-          assert.strictEqual((yield* registrationFrom("2001:db8:1:2::3")).status, 201)
-          assert.strictEqual((yield* registrationFrom("2001:DB8:1:2:ffff::")).status, 201)
-          assertRefused(yield* registrationFrom("[2001:db8:1:2:4:5:6:7]"))
-          assert.strictEqual((yield* registrationFrom("2001:db8:1:3::3")).status, 201)
-          assert.strictEqual((yield* registrationFrom("203.0.113.77")).status, 201)
-          assert.strictEqual((yield* registrationFrom("::ffff:203.0.113.77")).status, 201)
-          assertRefused(yield* registrationFrom("203.0.113.77"))
-        })
+    it.effect("An IPv6 network of 64 bits is one address, an IPv4 address one however it is written", () =>
+      Effect.gen(function* () {
+        assert.strictEqual((yield* registrationFrom("2001:db8:1:2::3")).status, 201)
+        assert.strictEqual((yield* registrationFrom("2001:DB8:1:2:ffff::")).status, 201)
+        assertRefused(yield* registrationFrom("[2001:db8:1:2:4:5:6:7]"))
+        assert.strictEqual((yield* registrationFrom("2001:db8:1:3::3")).status, 201)
+        assert.strictEqual((yield* registrationFrom("203.0.113.77")).status, 201)
+        assert.strictEqual((yield* registrationFrom("::ffff:203.0.113.77")).status, 201)
+        assertRefused(yield* registrationFrom("203.0.113.77"))
+      })
     )
 
-    it.effect("an address that is none is no way around the limit", () =>
+    it.effect("An address that is none is no way around the limit", () =>
       Effect.gen(function* () {
         const answers = yield* Effect.forEach(times(8), (index) => registrationFrom(`nonsense ${index}`))
         assert.strictEqual(having(answers, 201), 2)
@@ -290,8 +286,8 @@ layer(testServer({ environment: { ...two, AUSPEX_TRUSTED_PROXIES: "127.0.0.0/8,1
   }
 )
 
-layer(testServer({ environment: two }))("Without trusted proxies", (it) => {
-  it.effect("nobody chooses the address they count by", () =>
+layer(testServer({ environment: two }))("An instance without trusted proxies", (it) => {
+  it.effect("Nobody chooses the address they count by", () =>
     Effect.gen(function* () {
       const answers = yield* Effect.forEach(times(8), (index) => registrationFrom(`203.0.113.${index}`))
       assert.strictEqual(having(answers, 201), 2)
@@ -319,7 +315,7 @@ layer(testServer({ environment: { ...few, AUSPEX_TRUSTED_PROXIES: "127.0.0.1" } 
       return guess
     })
 
-    it.effect("is answered 429 at every path, known or not, whatever the method", () =>
+    it.effect("An address over its limits gets 429 at every path, known or not, whatever the method", () =>
       Effect.gen(function* () {
         const address = "192.0.2.20"
         const json = yield* exhaust(address)
@@ -360,7 +356,7 @@ layer(testServer({ environment: { ...few, AUSPEX_TRUSTED_PROXIES: "127.0.0.1" } 
       })
     )
 
-    it.effect("is told so in the shape of what it asked for, and how long to wait", () =>
+    it.effect("An address over its limits is told so in the shape of its request, and how long to wait", () =>
       Effect.gen(function* () {
         const address = "192.0.2.21"
         yield* exhaust(address)
@@ -375,7 +371,7 @@ layer(testServer({ environment: { ...few, AUSPEX_TRUSTED_PROXIES: "127.0.0.1" } 
       })
     )
 
-    it.effect("does not lock out who holds a right token, or the administrator's", () =>
+    it.effect("An address over its limits does not lock out a right token, or the administrator's", () =>
       Effect.gen(function* () {
         const { token } = yield* onboard()
         const address = "192.0.2.23"
@@ -396,9 +392,9 @@ layer(testServer({ environment: { ...few, AUSPEX_TRUSTED_PROXIES: "127.0.0.1" } 
 )
 
 layer(testServer({ environment: few }).pipe(Layer.provideMerge(telemetryRecorder)))(
-  "Behind a proxy that is not trusted",
+  "An instance behind a proxy that is not trusted",
   (it) => {
-    it.effect("the log says so, once", () =>
+    it.effect("The log names a proxy that is not trusted, once", () =>
       Effect.gen(function* () {
         const { lines } = yield* TelemetryRecorder
         const told = () => lines.filter((line) => line.includes("AUSPEX_TRUSTED_PROXIES"))

@@ -47,7 +47,7 @@ const instanceOn = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   const owed = (agent: string): ReadonlyArray<Use> => [["stakes", agent]]
   return {
     admit: (agent: string) => Effect.result(limiter.admitWrite(agent, owed(agent))),
-    /** The statement that would record the write; whether it did. */
+    /** The statement that would record the write; answers whether it did. */
     accept: (agent: string) =>
       accept({ owed: [owed(agent)], recorded: sql`select 1` }).pipe(
         Effect.flatMap(execute),
@@ -68,7 +68,7 @@ const Step = Schema.Struct({
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20_000 }))
   ]),
   instance: Schema.Literals([0, 1]),
-  /** What becomes of the write: at once, or of one that is still under way. */
+  /** The end of the write: at once, or of one that is still under way. */
   does: Schema.Literals([
     "accept",
     "accept",
@@ -84,7 +84,7 @@ const Step = Schema.Struct({
 
 describe("The limits of two instances", () => {
   it.effect.prop(
-    "let through exactly what a list of all times says, and name the moment at which there is room",
+    "Two instances let through exactly what a list of all times says, and name when there is room",
     [Schema.Array(Step).check(Schema.isMinLength(20), Schema.isMaxLength(80))],
     ([steps]) =>
       Effect.gen(function* () {
@@ -92,7 +92,7 @@ describe("The limits of two instances", () => {
         const agent = randomUUID()
         const accepted: Array<number> = []
         const refused: Array<number> = []
-        /** Let in, and neither accepted nor refused: they use nothing. */
+        /** Writes that were let in, and neither accepted nor refused: they use nothing. */
         let begun = 0
 
         for (const { does, instance, wait } of steps) {
@@ -127,7 +127,7 @@ describe("The limits of two instances", () => {
     { arbitrary: { runs: breadth(12, 60), size: 80 } }
   )
 
-  it.effect("accept as many as there is room for, however many others ask of both at once and fail", () =>
+  it.effect("Two instances accept as many as there is room for, however many others ask and fail", () =>
     Effect.gen(function* () {
       const both = yield* instances
       for (let round = 0; round < breadth(5, 40); round++) {
@@ -137,7 +137,7 @@ describe("The limits of two instances", () => {
             agents.map((agent) =>
               Effect.gen(function* () {
                 const admitted = yield* instance.admit(agent)
-                // Three have room; of the last agent more would be accepted.
+                // Three writes have room; of the last agent more would be accepted.
                 const isRight = index % 7 === 3 || agent === agents.at(-1)
                 return {
                   agent,

@@ -1,4 +1,4 @@
-/** Two processes on one database: an agent's limits are counted over both, to the request. */
+/** Two processes on one database count an agent's limits over both, to the request. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Random, Schema } from "effect"
@@ -60,12 +60,12 @@ const sent = (auspex: Auspex, token: string, path: string, body?: unknown) =>
     }
   })
 
-/** What there is to write about, and that the agent has already done which its requests presuppose. */
+/** Things to write about, and the agent's earlier acts that its requests presuppose. */
 const scene = Effect.gen(function* () {
   const event = yield* newEvent()
   const author = yield* claimedAgent("Bob")
   const { comment_id } = yield* comment(author, event)
-  // Each takes fewer revisions than a minute's limit of predictions.
+  // Each challenge takes fewer revisions than a minute's limit of predictions.
   const challenges = yield* Effect.all([newChallenge(), newChallenge()])
   const pools = yield* Effect.forEach(times(14, String), (period) => newMacro({ period }))
   const prepare = Effect.fnUntraced(function* (agentId: AgentId) {
@@ -75,7 +75,7 @@ const scene = Effect.gen(function* () {
   })
   const stakedOn = (index: number) => `eval/macro/challenges/${pools[index % pools.length]?.id}/stake`
   const always = (path: string) => () => path
-  /** What is limited: how many a minute, what is answered, and the requests, each of which is right. */
+  /** Each limit: how many a minute, the right answer, and the requests, each of which is right. */
   const kinds = [
     ["comments", 5, 201, always("agent/comments"), { news_id: event.news_id, content: "What I think." }],
     ["likes", 30, 204, always(`agent/comments/${comment_id}/like`), undefined],
@@ -100,14 +100,14 @@ interface Place {
 /** A refused request is refused until its Retry-After is over, and is then let through. */
 const letThroughAfter = Effect.fnUntraced(function* (again: Effect.Effect<Sent>, seconds: number) {
   assert.isAtMost(seconds, 120)
-  // A little before, and a little after.
+  // One request comes a little before, and one a little after.
   yield* Effect.sleep(`${seconds * 1000 - 1100} millis`)
   assert.strictEqual((yield* again).status, 429)
   yield* Effect.sleep("1200 millis")
   assert.notStrictEqual((yield* again).status, 429)
 })
 
-/** Of a burst on both processes at once exactly as many are let through as the limit says. */
+/** A burst on both processes at once lets through exactly as many as the limit says. */
 const burst = Effect.fnUntraced(function* (
   [what, most, status, pathOf, body]: Effect.Success<typeof scene>["kinds"][number],
   { replicas, token }: Place
@@ -134,7 +134,7 @@ const burst = Effect.fnUntraced(function* (
   yield* letThroughAfter(again, Number(last.retryAfter))
 })
 
-/** Of replies. The row of the window of a day, which these never fill, keeps when each of them was counted. */
+/** The windows of replies. The row of the day's window, which these never fill, keeps when each of them was counted. */
 const windows = [
   { count: 4, millis: 1000 },
   { count: 30, millis: 60_000 }
@@ -147,7 +147,7 @@ interface Sending {
   readonly status: number
   readonly sentAt: number
   readonly answeredAt: number
-  /** 0 of what was let in. */
+  /** 0 for a reply that was let in. */
   readonly retryAfter: number
 }
 
@@ -181,7 +181,7 @@ const arrivals = Effect.fnUntraced(function* ({ replicas, token }: Place, commen
 
 const Counted = Schema.Struct({ at: Schema.Int })
 
-/** When each of the agent's replies was counted, in order, in milliseconds. */
+/** The times at which the agent's replies were counted, in order, in milliseconds. */
 const countedAt = Effect.fnUntraced(function* (agentId: AgentId) {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql`
@@ -195,7 +195,7 @@ const countedAt = Effect.fnUntraced(function* (agentId: AgentId) {
   return counted.map(({ at }) => at)
 })
 
-/** Seconds until there is room, at a moment at which the first so many of all uses had been counted; 0 where there is. */
+/** Seconds until there is room, at a moment at which the first `known` of all uses had been counted; 0 where there is. */
 const secondsLeft = (uses: ReadonlyArray<number>, known: number, now: number): number => {
   const left = windows.map(({ count, millis }) => {
     const leaving = uses[known - count]
@@ -205,8 +205,8 @@ const secondsLeft = (uses: ReadonlyArray<number>, known: number, now: number): n
 }
 
 /**
- * All that a request could be told, by the list of all uses: it was decided at some moment between its sending and its answer,
- * by uses that were counted until then: at least by those that had been answered before it was sent.
+ * All right answers to a request, by the list of all uses: it was decided at some moment between its sending and its
+ * answer, by uses that were counted until then: at least by those that had been answered before it was sent.
  */
 const possibleSeconds = (
   { answeredAt, sentAt }: Sending,
@@ -222,7 +222,7 @@ const possibleSeconds = (
   return new Set(possible)
 }
 
-/** There were never more than so many in any window, and each request was told what a list of all uses says, to the second. */
+/** No window ever had more uses than its limit, and each request was told what a list of all uses says, to the second. */
 const assertExact = (answers: ReadonlyArray<Sending>, uses: ReadonlyArray<number>) => {
   const accepted = answers.filter(({ status }) => status === 201)
   assert.strictEqual(uses.length, accepted.length)
@@ -269,7 +269,7 @@ const onTwo = Effect.gen(function* () {
 
 describe("The limits of what agents do", () => {
   it.live(
-    "are hit exactly on two server processes, in a burst and at random times, with Retry-After right to the second",
+    "Limits are hit exactly on two processes, in a burst and at random times, Retry-After to the second",
     () => onTwo.pipe(Effect.provide(NodeServices.layer))
   )
 })

@@ -30,7 +30,7 @@ layer(limits)("Limits", (it) => {
   const write = (agentId: string) =>
     RateLimiter.use((limiter) => limiter.admitWrite(agentId, [["comments", agentId]]))
 
-  it.effect("let through exactly the limit of a burst of 40", () =>
+  it.effect("Limits let through exactly the limit of a burst of 40", () =>
     Effect.gen(function* () {
       const results = yield* Effect.all(
         times(40, () => take("burst")),
@@ -41,7 +41,7 @@ layer(limits)("Limits", (it) => {
   )
 
   it.effect(
-    "let a use leave its window after exactly 60 s: at 59.999 s there is no room, at 60 s there is",
+    "A use leaves its window after exactly 60 s: at 59.999 s there is no room, at 60 s there is",
     () =>
       Effect.gen(function* () {
         const started = yield* Clock.currentTimeMillis
@@ -55,7 +55,7 @@ layer(limits)("Limits", (it) => {
         assert.strictEqual(refused.retry_after, 1)
         yield* at(60_000)
         assert.isTrue(yield* passes("exact", "comments"))
-        // The second of the five leaves at 61 s.
+        // The second of the five uses leaves at 61 s.
         const next = yield* Effect.flip(RateLimiter.use((limiter) => limiter.consume("comments", "exact")))
         assert.strictEqual(next.retry_after, 1)
         yield* at(60_999)
@@ -65,7 +65,7 @@ layer(limits)("Limits", (it) => {
       })
   )
 
-  it.effect("let through after retry_after seconds, and not one second before", () =>
+  it.effect("Limits let through after retry_after seconds, and not one second before", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("10 minutes")
       yield* TestClock.adjust("7 seconds")
@@ -80,7 +80,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("let through where every window has room, and retry_after is when all have", () =>
+  it.effect("Limits let through where every window has room, and retry_after is when all have", () =>
     Effect.gen(function* () {
       for (const wait of [0, 0, 0, 0, 120, 0, 0, 0]) {
         yield* TestClock.adjust(`${wait} seconds`)
@@ -95,7 +95,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("count a caller that one of its windows refuses in none of them", () =>
+  it.effect("A caller that one of its windows refuses is counted in none of them", () =>
     Effect.gen(function* () {
       const call = (key: string) =>
         RateLimiter.use((limiter) =>
@@ -123,7 +123,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("let a use leave a window of more than 1 000 uses up to a hundredth of it later", () =>
+  it.effect("A use leaves a window of more than 1 000 uses up to a hundredth of it later", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(3_600_000 + 1)
       const results = yield* Effect.all(
@@ -152,24 +152,22 @@ layer(limits)("Limits", (it) => {
     return false
   }
 
-  it.effect(
-    "count a write when it commits: another waits for it, and takes its place if it comes to nothing",
-    () =>
-      Effect.gen(function* () {
-        for (const end of ["commit", "rollback"] as const) {
-          const { agentId, post } = yield* poster
-          for (let used = 0; used < 4; used++) yield* post
-          const last = yield* held(post)
-          yield* write(agentId)
-          const waiting = yield* meeting(Effect.exit(post))
-          yield* last[end]
-          assert.strictEqual(isAccepted(yield* Fiber.join(waiting)), end === "rollback")
-          assert.include((yield* Effect.flip(write(agentId))).detail, "comments")
-        }
-      })
+  it.effect("A write counts when it commits: another waits for it, and takes its place if it fails", () =>
+    Effect.gen(function* () {
+      for (const end of ["commit", "rollback"] as const) {
+        const { agentId, post } = yield* poster
+        for (let used = 0; used < 4; used++) yield* post
+        const last = yield* held(post)
+        yield* write(agentId)
+        const waiting = yield* meeting(Effect.exit(post))
+        yield* last[end]
+        assert.strictEqual(isAccepted(yield* Fiber.join(waiting)), end === "rollback")
+        assert.include((yield* Effect.flip(write(agentId))).detail, "comments")
+      }
+    })
   )
 
-  it.effect("refuse of writes that are recorded together only those without room", () =>
+  it.effect("Limits refuse of writes that are recorded together only those without room", () =>
     Effect.gen(function* () {
       const challenge = yield* newChallenge()
       const agents = yield* Effect.all(times(4, () => claimedAgent()))
@@ -189,7 +187,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("refuse all writes of an agent once too many were refused, for as long as that is so", () =>
+  it.effect("Limits refuse all writes of an agent once too many were refused, while that is so", () =>
     Effect.gen(function* () {
       const refuse = RateLimiter.use((limiter) => limiter.consume("refused_writes", "clumsy"))
       for (let again = 0; again < 4; again++) yield* refuse
@@ -204,7 +202,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("tell a request the quotas as they are after it", () =>
+  it.effect("Limits tell a request the quotas as they are after it", () =>
     Effect.gen(function* () {
       const met = new Map<string, Quota>()
       yield* Effect.provideService(take("told"), MetQuotas, met)
@@ -215,7 +213,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("are neither emptied nor widened by a clock that lags behind another replica's", () =>
+  it.effect("Limits are neither emptied nor widened by a clock that lags behind another replica's", () =>
     Effect.gen(function* () {
       const boundary = 29_000_000 * 60_000
       const passed: Array<boolean> = []
@@ -227,13 +225,13 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("have windows that subjects do not share", () =>
+  it.effect("Limits have windows that subjects do not share", () =>
     Effect.gen(function* () {
       for (const subject of ["a", "b", "c"]) assert.isTrue(Result.isSuccess(yield* take(subject)))
     })
   )
 
-  it.effect("lose the windows that can refuse nothing any more, and only those", () =>
+  it.effect("Windows that can refuse nothing any more are lost, and only those", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("30 minutes")
       for (let used = 0; used < 8; used++) {

@@ -1,4 +1,4 @@
-/** What agents write, through HTTP: what is accepted counts, what is refused has a limit of its own, and all is told in headers. */
+/** Agents' writes through HTTP: accepted ones count, refused ones have a limit of their own, and all is told in headers. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -15,7 +15,7 @@ const having = (answers: ReadonlyArray<Answer>, status: number) =>
 
 const statuses = (answers: ReadonlyArray<Answer>) => answers.map(({ status }) => status)
 
-/** The refused writes have room enough not to matter where they are not what is tested. */
+/** Refused writes have room enough not to matter where they are not tested. */
 const environment = {
   AUSPEX_LIMIT_COMMENTS: "5/minute",
   AUSPEX_LIMIT_REPLIES: "10/minute",
@@ -27,11 +27,11 @@ const environment = {
   AUSPEX_PROVISIONAL_REVISIONS: "1000"
 }
 
-layer(testServer({ environment }))("What an agent writes", (it) => {
+layer(testServer({ environment }))("Writes of agents", (it) => {
   const commentOn = (newsId: string, token: string, headers: Readonly<Record<string, string>> = {}) =>
     post("/api/v1/agent/comments", { token, headers, json: { news_id: newsId, content: "What I think." } })
 
-  it.effect("counts when it is accepted: what was refused for its body or its state uses none", () =>
+  it.effect("A write counts when it is accepted: one refused for its body or its state uses none", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardClaimed()
       const event = yield* newEvent()
@@ -62,39 +62,33 @@ layer(testServer({ environment }))("What an agent writes", (it) => {
     })
   )
 
-  it.effect(
-    "counts only then: as many as there is room for are accepted beside any number that are refused",
-    () =>
-      Effect.gen(function* () {
-        const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]
-        const event = yield* newEvent()
-        const liked = yield* commentOn(event.news_id, bob.token)
-        const { token } = ada
-        const like = (comment: unknown) => post(`/api/v1/agent/comments/${String(comment)}/like`, { token })
-        const kinds = [
-          [5, 201, commentOn(event.news_id, token), commentOn("no-such-event", token)],
-          [30, 204, like(liked.json["comment_id"]), like(unknown)],
-          [
-            20,
-            204,
-            post("/api/v1/agent/follows", { token, json: { target_agent_id: bob.agentId } }),
-            post("/api/v1/agent/follows", { token, json: { target_agent_id: ada.agentId } })
-          ]
-        ] as const
-        for (const [most, status, right, wrong] of kinds) {
-          const sent = times(most + 1, () => [
-            Effect.as(wrong, undefined),
-            right,
-            Effect.as(wrong, undefined)
-          ])
-          const answers = yield* Effect.all(sent.flat(), { concurrency: "unbounded" })
-          const rightOnes = answers.filter((answer) => answer !== undefined)
-          assert.deepStrictEqual([having(rightOnes, status), having(rightOnes, 429)], [most, 1])
-        }
-      })
+  it.effect("A write counts only then: as many as there is room for are accepted beside any refused", () =>
+    Effect.gen(function* () {
+      const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]
+      const event = yield* newEvent()
+      const liked = yield* commentOn(event.news_id, bob.token)
+      const { token } = ada
+      const like = (comment: unknown) => post(`/api/v1/agent/comments/${String(comment)}/like`, { token })
+      const kinds = [
+        [5, 201, commentOn(event.news_id, token), commentOn("no-such-event", token)],
+        [30, 204, like(liked.json["comment_id"]), like(unknown)],
+        [
+          20,
+          204,
+          post("/api/v1/agent/follows", { token, json: { target_agent_id: bob.agentId } }),
+          post("/api/v1/agent/follows", { token, json: { target_agent_id: ada.agentId } })
+        ]
+      ] as const
+      for (const [most, status, right, wrong] of kinds) {
+        const sent = times(most + 1, () => [Effect.as(wrong, undefined), right, Effect.as(wrong, undefined)])
+        const answers = yield* Effect.all(sent.flat(), { concurrency: "unbounded" })
+        const rightOnes = answers.filter((answer) => answer !== undefined)
+        assert.deepStrictEqual([having(rightOnes, status), having(rightOnes, 429)], [most, 1])
+      }
+    })
   )
 
-  it.effect("a stake that is refused uses neither of its windows", () =>
+  it.effect("A stake that is refused uses neither of its windows", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardClaimed({ requested_scopes: ["prediction:submit", "credits:stake"] })
       const answers = yield* Effect.forEach(
@@ -115,7 +109,7 @@ layer(testServer({ environment }))("What an agent writes", (it) => {
     })
   )
 
-  it.effect("taking a like or a follow back uses none, and 30 likes and 20 follows a minute are taken", () =>
+  it.effect("A like or follow taken back uses none, and 30 likes and 20 follows a minute are taken", () =>
     Effect.gen(function* () {
       const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]
       const event = yield* newEvent()
@@ -137,33 +131,31 @@ layer(testServer({ environment }))("What an agent writes", (it) => {
     })
   )
 
-  it.effect(
-    "a request that is answered as it was before uses none, and is answered so when no room is left",
-    () =>
-      Effect.gen(function* () {
-        const { token } = yield* onboardClaimed()
-        const event = yield* newEvent()
-        const first = yield* commentOn(event.news_id, token, { "idempotency-key": "one" })
-        const sendAgain = Effect.gen(function* () {
-          for (let again = 0; again < 10; again++) {
-            const replayed = yield* commentOn(event.news_id, token, { "idempotency-key": "one" })
-            assert.deepStrictEqual([replayed.status, replayed.text], [201, first.text])
-          }
-        })
-        yield* sendAgain
-        const more = yield* Effect.forEach(
-          times(5, () => token),
-          (each) => commentOn(event.news_id, each)
-        )
-        assert.deepStrictEqual(statuses(more), [201, 201, 201, 201, 429])
-        yield* sendAgain
-        const another = yield* commentOn(event.news_id, token, { "idempotency-key": "two" })
-        const mistaken = yield* commentOn("no-such-event", token, { "idempotency-key": "one" })
-        assert.deepStrictEqual(statuses([another, mistaken]), [429, 422])
+  it.effect("A repeated request uses none, and is answered as it was also when no room is left", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboardClaimed()
+      const event = yield* newEvent()
+      const first = yield* commentOn(event.news_id, token, { "idempotency-key": "one" })
+      const sendAgain = Effect.gen(function* () {
+        for (let again = 0; again < 10; again++) {
+          const replayed = yield* commentOn(event.news_id, token, { "idempotency-key": "one" })
+          assert.deepStrictEqual([replayed.status, replayed.text], [201, first.text])
+        }
       })
+      yield* sendAgain
+      const more = yield* Effect.forEach(
+        times(5, () => token),
+        (each) => commentOn(event.news_id, each)
+      )
+      assert.deepStrictEqual(statuses(more), [201, 201, 201, 201, 429])
+      yield* sendAgain
+      const another = yield* commentOn(event.news_id, token, { "idempotency-key": "two" })
+      const mistaken = yield* commentOn("no-such-event", token, { "idempotency-key": "one" })
+      assert.deepStrictEqual(statuses([another, mistaken]), [429, 422])
+    })
   )
 
-  it.effect("of 80 predictions 60 get through, and the next has room when the first has left", () =>
+  it.effect("Of 80 predictions 60 get through, and the next has room when the first has left", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const { id } = yield* openChallenge()
@@ -184,7 +176,7 @@ layer(testServer({ environment }))("What an agent writes", (it) => {
     })
   )
 
-  it.effect("tells its limit, what is left and until when, accepted or refused, and so do reads", () =>
+  it.effect("A write tells its limit, the rest and until when, accepted or refused, and so do reads", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardClaimed()
       const event = yield* newEvent()
@@ -217,7 +209,7 @@ layer(testServer({ environment: { ...environment, AUSPEX_LIMIT_REFUSED_WRITES: "
     const clumsy = (token: string) =>
       post("/api/v1/agent/follows", { token, json: { target_agent_id: unknown } })
 
-    it.effect("are told 120 times a minute; then all writes of the agent are 429, its reads are not", () =>
+    it.effect("Refused writes are told 120 times a minute; then all of the agent's writes are 429", () =>
       Effect.gen(function* () {
         const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]
         assert.strictEqual((yield* clumsy(ada.token)).status, 404)
@@ -259,7 +251,7 @@ layer(testServer({ environment: { ...environment, AUSPEX_LIMIT_REFUSED_WRITES: "
       })
     )
 
-    it.effect("are also those for which the token has no scope", () =>
+    it.effect("Refused writes are also those for which the token has no scope", () =>
       Effect.gen(function* () {
         const { token } = yield* onboard()
         const answers = yield* Effect.forEach(
@@ -274,7 +266,7 @@ layer(testServer({ environment: { ...environment, AUSPEX_LIMIT_REFUSED_WRITES: "
 )
 
 layer(testServer({ environment: { AUSPEX_LIMIT_READS: "3/minute" } }))("A post of more than 16 KiB", (it) => {
-  it.effect("counts as a read of its address, whatever becomes of it", () =>
+  it.effect("A post of more than 16 KiB counts as a read of its address, whatever becomes of it", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardClaimed()
       yield* TestClock.adjust("1 minute")

@@ -1,6 +1,6 @@
 /**
- * Who waits for whom. One side is kept inside its transaction until the other is seen waiting for it, so that each
- * order of events is met for certain and not by chance, as in `concurrency.test.ts`.
+ * Locks: one side is kept inside its transaction until the other is seen waiting for it, so that each order of events
+ * is met for certain and not by chance, as in `concurrency.test.ts`.
  */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Fiber, Schema } from "effect"
@@ -39,8 +39,8 @@ const dueChallenge = Effect.gen(function* () {
   return { challenge, agent, inTime: millisBefore(deadline, 1) }
 })
 
-layer(testServices())("A prediction and the resolver:", (it) => {
-  it.effect("the resolver waits for a prediction that is under way, and scores it", () =>
+layer(testServices())("A prediction and the resolver", (it) => {
+  it.effect("The resolver waits for a prediction that is under way, and scores it", () =>
     Effect.gen(function* () {
       const { challenge, agent, inTime } = yield* dueChallenge
       const predicting = yield* held(predict(agent, challenge, {}, inTime))
@@ -55,7 +55,7 @@ layer(testServices())("A prediction and the resolver:", (it) => {
     })
   )
 
-  it.effect("a prediction waits for the resolver, and then finds the challenge closed", () =>
+  it.effect("A prediction waits for the resolver, and then finds the challenge closed", () =>
     Effect.gen(function* () {
       const { challenge, agent, inTime } = yield* dueChallenge
       const settling = yield* held(settle)
@@ -67,7 +67,7 @@ layer(testServices())("A prediction and the resolver:", (it) => {
     })
   )
 
-  it.effect("a revision waits for the resolver too, and does not replace what is scored", () =>
+  it.effect("A revision waits for the resolver too, and does not replace what is scored", () =>
     Effect.gen(function* () {
       const { challenge, agent, inTime } = yield* dueChallenge
       yield* predict(agent, challenge, {}, inTime)
@@ -85,7 +85,7 @@ layer(testServices())("A prediction and the resolver:", (it) => {
     })
   )
 
-  it.effect("a prediction that waited for a resolver that failed is let in", () =>
+  it.effect("A prediction that waited for a resolver that failed is let in", () =>
     Effect.gen(function* () {
       const { challenge, agent, inTime } = yield* dueChallenge
       const settling = yield* held(settle)
@@ -99,8 +99,8 @@ layer(testServices())("A prediction and the resolver:", (it) => {
   )
 })
 
-layer(testServices())("A prediction and a cancellation:", (it) => {
-  it.effect("a cancellation waits for a prediction that is under way", () =>
+layer(testServices())("A prediction and a cancellation", (it) => {
+  it.effect("A cancellation waits for a prediction that is under way", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [challenge, agent] = [yield* newChallenge(), yield* claimedAgent()]
@@ -113,7 +113,7 @@ layer(testServices())("A prediction and a cancellation:", (it) => {
     })
   )
 
-  it.effect("a prediction waits for a cancellation, and is then refused", () =>
+  it.effect("A prediction waits for a cancellation, and is then refused", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [challenge, agent] = [yield* newChallenge(), yield* claimedAgent()]
@@ -125,7 +125,7 @@ layer(testServices())("A prediction and a cancellation:", (it) => {
   )
 })
 
-layer(testServices())("A paper-trade signal and the end of waiting for a price:", (it) => {
+layer(testServices())("A paper-trade signal and the end of waiting for a price", (it) => {
   const unpriced = Effect.gen(function* () {
     const deadline = plus(yield* freshWeek, "1 hour")
     const [challenge, agent] = [yield* newChallenge({ deadline }), yield* claimedAgent()]
@@ -135,7 +135,7 @@ layer(testServices())("A paper-trade signal and the end of waiting for a price:"
     return { challenge, agent }
   })
 
-  it.effect("the cancellation waits for a signal that is under way", () =>
+  it.effect("The cancellation waits for a signal that is under way", () =>
     Effect.gen(function* () {
       const { challenge, agent } = yield* unpriced
       const signalling = yield* held(predict(agent, challenge))
@@ -146,7 +146,7 @@ layer(testServices())("A paper-trade signal and the end of waiting for a price:"
     })
   )
 
-  it.effect("a signal waits for the cancellation, and is then refused", () =>
+  it.effect("A signal waits for the cancellation, and is then refused", () =>
     Effect.gen(function* () {
       const { challenge, agent } = yield* unpriced
       const cancelling = yield* held(settle)
@@ -157,8 +157,8 @@ layer(testServices())("A paper-trade signal and the end of waiting for a price:"
   )
 })
 
-layer(testServices())("Settlements and cancellations:", (it) => {
-  /** Closed by an earlier run, and due now. */
+layer(testServices())("Settlements and cancellations", (it) => {
+  /** A challenge that an earlier run closed, and that is due now. */
   const closedChallenge = Effect.gen(function* () {
     const deadline = plus(yield* freshWeek, "1 hour")
     const resolveAt = plus(deadline, "1 hour")
@@ -171,7 +171,7 @@ layer(testServices())("Settlements and cancellations:", (it) => {
     return challenge
   })
 
-  it.effect("a settlement waits for a cancellation, and then leaves the challenge alone", () =>
+  it.effect("A settlement waits for a cancellation, and then leaves the challenge alone", () =>
     Effect.gen(function* () {
       const challenge = yield* closedChallenge
       const cancelling = yield* held(cancel(challenge))
@@ -183,7 +183,7 @@ layer(testServices())("Settlements and cancellations:", (it) => {
     })
   )
 
-  it.effect("a cancellation waits for a settlement, and is then refused", () =>
+  it.effect("A cancellation waits for a settlement, and is then refused", () =>
     Effect.gen(function* () {
       const challenge = yield* closedChallenge
       const settling = yield* held(settle)
@@ -194,7 +194,7 @@ layer(testServices())("Settlements and cancellations:", (it) => {
     })
   )
 
-  it.effect("settlements take turns, so that their day never goes back", () =>
+  it.effect("Settlements take turns, so that their day never goes back", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const agent = yield* claimedAgent()
@@ -226,8 +226,8 @@ layer(testServices())("Settlements and cancellations:", (it) => {
   )
 })
 
-layer(testServices())("Two submissions of one agent:", (it) => {
-  it.effect("the second waits for the first, and is a duplicate when that commits", () =>
+layer(testServices())("Two submissions of one agent", (it) => {
+  it.effect("The second submission waits for the first, and is a duplicate when that commits", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [challenge, agent] = [yield* newChallenge(), yield* claimedAgent()]
@@ -238,7 +238,7 @@ layer(testServices())("Two submissions of one agent:", (it) => {
     })
   )
 
-  it.effect("the second is the first prediction when the first did not commit", () =>
+  it.effect("The second submission is the first prediction when the first did not commit", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [challenge, agent] = [yield* newChallenge(), yield* claimedAgent()]
@@ -251,27 +251,25 @@ layer(testServices())("Two submissions of one agent:", (it) => {
     })
   )
 
-  it.effect(
-    "the last of a provisional agent's predictions is taken by one of two, and freed when that fails",
-    () =>
-      Effect.gen(function* () {
-        yield* freshWeek
-        const agent = yield* provisionalAgent()
-        const challenges = yield* Effect.replicateEffect(newChallenge(), 12)
-        const [one, other, third, ...nine] = challenges
-        assert(one !== undefined && other !== undefined && third !== undefined)
-        yield* Effect.forEach(nine, (challenge) => predict(agent, challenge))
+  it.effect("A provisional agent's last prediction is taken by one of two, and freed when that fails", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* provisionalAgent()
+      const challenges = yield* Effect.replicateEffect(newChallenge(), 12)
+      const [one, other, third, ...nine] = challenges
+      assert(one !== undefined && other !== undefined && third !== undefined)
+      yield* Effect.forEach(nine, (challenge) => predict(agent, challenge))
 
-        const failing = yield* held(predict(agent, one))
-        const freed = yield* meeting(predict(agent, other))
-        yield* failing.rollback
-        assert.isTrue((yield* Fiber.join(freed)).answer.counts_for_score)
-        const refused = yield* Effect.flip(predict(agent, third))
-        assert.strictEqual(refused._tag, "ProvisionalLimit")
-      })
+      const failing = yield* held(predict(agent, one))
+      const freed = yield* meeting(predict(agent, other))
+      yield* failing.rollback
+      assert.isTrue((yield* Fiber.join(freed)).answer.counts_for_score)
+      const refused = yield* Effect.flip(predict(agent, third))
+      assert.strictEqual(refused._tag, "ProvisionalLimit")
+    })
   )
 
-  it.effect("one that meets the last of a provisional agent's predictions being taken is refused", () =>
+  it.effect("A submission beside a provisional agent's last prediction under way is refused", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* provisionalAgent()

@@ -1,4 +1,4 @@
-/** Losing the database is told from every other failure, because clients are then asked to try again (503, not 500). */
+/** The loss of the database is told from every other failure, because clients are then asked to try again (503, not 500). */
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Redacted } from "effect"
@@ -29,8 +29,8 @@ const assertUnavailable = (exit: Exit.Exit<unknown, unknown>) => {
   assert.instanceOf(defects[0], StoreUnavailable)
 }
 
-describe("The store is unavailable", () => {
-  it.effect("when a session ends under a statement", () =>
+describe("The unavailable store", () => {
+  it.effect("The store is unavailable when a session ends under a statement", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       yield* Effect.gen(function* () {
@@ -42,7 +42,7 @@ describe("The store is unavailable", () => {
     })
   )
 
-  it.effect("when a session ends between the statements of a transaction, whose rollback then fails", () =>
+  it.effect("The store is unavailable when a session ends in a transaction whose rollback then fails", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       yield* Effect.gen(function* () {
@@ -58,7 +58,7 @@ describe("The store is unavailable", () => {
     })
   )
 
-  it.effect("when the server has no connection to give", () =>
+  it.effect("The store is unavailable when the server has no connection to give", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       yield* Effect.gen(function* () {
@@ -66,7 +66,7 @@ describe("The store is unavailable", () => {
         yield* sql`select 1`
         const name = new URL(Redacted.value(url)).pathname.slice(1)
         yield* asOwner(sql`alter database ${sql(name)} connection limit 0`)
-        // With it goes the session that the pool had.
+        // The session that the pool had goes with it.
         yield* sql`select pg_terminate_backend(pg_backend_pid())`.pipe(Effect.ignore)
         assertUnavailable(yield* Effect.exit(orDie(sql`select 2`)))
       }).pipe(Effect.provide(Database.client(url)))

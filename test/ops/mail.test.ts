@@ -1,4 +1,4 @@
-/** Mail as it leaves: through a real SMTP server on loopback, and as files. */
+/** Outgoing mail: through a real SMTP server on loopback, and as files. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -46,7 +46,7 @@ const exchanged = Effect.fnUntraced(function* (sent: Message, options?: SMTPServ
 })
 
 describe("Mail by SMTP", () => {
-  it.live("arrives as it was written, plain text for one recipient", () =>
+  it.live("Mail by SMTP arrives as it was written, plain text for one recipient", () =>
     Effect.gen(function* () {
       const [mail, ...more] = yield* exchanged(message())
       assert(mail !== undefined)
@@ -64,7 +64,7 @@ describe("Mail by SMTP", () => {
     })
   )
 
-  it.live("that agents cause can be ended by one click (RFC 8058)", () =>
+  it.live("Mail that agents cause can be ended by one click (RFC 8058)", () =>
     Effect.gen(function* () {
       const url = "https://auspex.example/claim/mail/aus_mc_AAAA/not-mine"
       const [mail] = yield* exchanged(message({ unsubscribeUrl: url }))
@@ -74,7 +74,7 @@ describe("Mail by SMTP", () => {
     })
   )
 
-  it.live("no field can make a header, a second recipient or a body of its own", () =>
+  it.live("No field of a mail can make a header, a second recipient or a body of its own", () =>
     Effect.gen(function* () {
       const evil = "x\r\nBcc: eve@example.com\r\n\r\n<script>"
       const [mail] = yield* exchanged(message({ subject: evil, unsubscribeUrl: evil }))
@@ -85,7 +85,7 @@ describe("Mail by SMTP", () => {
     })
   )
 
-  it.live("of a text that is not ASCII arrives whole", () =>
+  it.live("Mail by SMTP whose text is not ASCII arrives whole", () =>
     Effect.gen(function* () {
       const text = `Agent "Ada 算法 ${"ü".repeat(2000)}"\n\nhttps://auspex.example/claim/mail/aus_mc_${"A".repeat(43)}\n`
       const [mail] = yield* exchanged(message({ text, subject: "Claim your agent 算法" }))
@@ -95,7 +95,7 @@ describe("Mail by SMTP", () => {
   )
 
   it.live(
-    "is taken at once while a server keeps silent about all others that are sent, and keeps their connections",
+    "Mail is taken at once while a server keeps silent about all others, and keeps their connections",
     () =>
       Effect.gen(function* () {
         const silent: Array<string> = []
@@ -129,7 +129,7 @@ describe("Mail by SMTP", () => {
       })
   )
 
-  it.live("signs in with the user and password of the URL", () =>
+  it.live("Mail by SMTP signs in with the user and password of the URL", () =>
     Effect.gen(function* () {
       const logins: Array<string> = []
       const { port, received } = yield* smtpServer({
@@ -152,7 +152,7 @@ describe("Mail by SMTP", () => {
     })
   )
 
-  it.live("is refused for good by a 5xx, and for now by a 4xx, a dead server and one that hangs up", () =>
+  it.live("Mail is refused for good by a 5xx, for now by a 4xx, a dead server and one that hangs up", () =>
     Effect.gen(function* () {
       const answering = (responseCode: number) =>
         Effect.flip(
@@ -202,7 +202,7 @@ const intoFolder = (path: string) =>
   files({ directory: path, sender }).pipe(Layer.provide(NodeServices.layer))
 
 describe("Mail as files", () => {
-  it.live("is one file a mail, named by its id, with each link in one piece", () =>
+  it.live("Mail as files is one file a mail, named by its id, with each link in one piece", () =>
     Effect.gen(function* () {
       const outbox = join(yield* directory, "outbox")
       const link = `https://auspex.example/claim/mail/aus_mc_${"A".repeat(43)}/not-mine`
@@ -219,7 +219,7 @@ describe("Mail as files", () => {
     })
   )
 
-  it.live("can be read by nobody else, for its links are secrets", () =>
+  it.live("Mail as files can be read by nobody else, for its links are secrets", () =>
     Effect.gen(function* () {
       const outbox = join(yield* directory, "outbox")
       yield* Effect.provide(deliver(message()), intoFolder(outbox))
@@ -228,7 +228,7 @@ describe("Mail as files", () => {
     })
   )
 
-  it.live("is named by a log line, which does not say what is in it", () =>
+  it.live("Mail as files is named by a log line, which does not say what is in it", () =>
     Effect.gen(function* () {
       const outbox = join(yield* directory, "outbox")
       yield* Effect.provide(deliver(message()), intoFolder(outbox))
@@ -239,7 +239,7 @@ describe("Mail as files", () => {
     }).pipe(Effect.provide(telemetryRecorder))
   )
 
-  it.live("that cannot be written is tried again", () =>
+  it.live("Mail that cannot be written to a file is tried again", () =>
     Effect.gen(function* () {
       const file = join(yield* directory, "no-folder")
       writeFileSync(file, "")
@@ -268,7 +268,7 @@ describe("An agent's name in a mail", () => {
     ["  Ada   Lovelace ", "Ada Lovelace"],
     ["🤖", "without a name"],
     ["x".repeat(80), "x".repeat(60)]
-  ])("%j is shown as %j", (name, shown) => {
+  ])("An agent's name %j is shown in a mail as %j", (name, shown) => {
     assert.strictEqual(printableName(name), shown)
     const { subject, text } = english.claim({ ...about, agentName: name })
     assert.strictEqual(subject, `Claim your agent: ${shown}`)
@@ -313,7 +313,7 @@ describe("A mail of the site cn", () => {
   const [ours, theirs] = [of(textsOf("cn")), of(textsOf("global"))]
 
   it.each(Object.keys(ours) as ReadonlyArray<keyof typeof ours>)(
-    "says in Chinese what the one in English says: %s, with the same links, times and numbers",
+    "A Chinese mail says what the English one says: %s, with the same links, times and numbers",
     (kind) => {
       const [chinese, english] = [ours[kind], theirs[kind]]
       assert.match(chinese.subject, /\p{Script=Han}/u)
@@ -330,20 +330,20 @@ describe("A mail of the site cn", () => {
     }
   )
 
-  it("leads to pages of the account that there are", () => {
+  it("A mail of the site cn leads to pages of the account that there are", () => {
     const pages: ReadonlyArray<string> = Object.values(pagePaths)
     const links = Object.values(ours).flatMap(({ text }) => text.match(/https?:\/\/\S+\/account\S*/g) ?? [])
     assert.lengthOf(links, 5)
     for (const each of links) assert.include(pages, each.slice(baseUrl.length))
   })
 
-  it("also says how to end such mails", () => {
+  it("A mail of the site cn says how to end such mails", () => {
     assert.match(textsOf("cn").unsubscribe(link), /停止此类邮件：\n/)
   })
 })
 
 describe("The text of a mail", () => {
-  it("is in lines of 72 characters at most, links in one piece", () => {
+  it("The text of a mail is in lines of 72 characters at most, links in one piece", () => {
     const long = `https://auspex.example/${"a".repeat(100)}`
     const { text } = english.claim({ ...about, link: long, agentName: "word ".repeat(12) })
     assert.include(text, `\n${long}\n`)
@@ -355,7 +355,7 @@ describe("The text of a mail", () => {
 })
 
 describe("A sign-in mail", () => {
-  it("has one link besides the service's own address, and says until when it works", () => {
+  it("A sign-in mail has one link besides the service's own address, and says until when it works", () => {
     const link = "https://auspex.example/sign-in/aus_si_A"
     const { text } = english.signIn({ baseUrl: about.baseUrl, link, expiresAt: about.expiresAt })
     assert.deepStrictEqual(text.match(/https?:\/\/\S+/g), [about.baseUrl, link])

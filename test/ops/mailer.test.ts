@@ -1,4 +1,4 @@
-/** The outbox: what is written is sent once, when it can be, for as long as it means anything. */
+/** The outbox of mails: each is sent once, when it can be, for as long as it means anything. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Deferred, Effect, Fiber, Layer, Metric, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -46,7 +46,7 @@ const stored = rowsOf(
 const refusing = (permanent: boolean) => () => new DeliveryFailed({ reason: "no", permanent })
 
 layer(testServices())("A mail that is taken", (it) => {
-  it.effect("is sent once, as it was written", () =>
+  it.effect("A mail that is taken is sent once, as it was written", () =>
     Effect.gen(function* () {
       const { delivered } = yield* Mailbox
       yield* enqueue({ unsubscribeUrl: "https://auspex.example/no" })
@@ -63,7 +63,7 @@ layer(testServices())("A mail that is taken", (it) => {
     })
   )
 
-  it.effect("is not sent when what caused it is rolled back", () =>
+  it.effect("A mail is not sent when its cause is rolled back", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* Effect.flip(sql.withTransaction(Effect.andThen(enqueue(), Effect.fail("no"))))
@@ -72,8 +72,8 @@ layer(testServices())("A mail that is taken", (it) => {
   )
 })
 
-layer(testServices())("What a mail says", (it) => {
-  it.effect("is encrypted while it waits, and gone once it is sent", () =>
+layer(testServices())("The text of a waiting mail", (it) => {
+  it.effect("A mail is encrypted while it waits, and gone once it is sent", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* enqueue({ subject: "the-subject", text: "https://auspex.example/sign-in/the-link" })
@@ -89,7 +89,7 @@ layer(testServices())("What a mail says", (it) => {
     })
   )
 
-  it.effect("encrypted under another token secret is given up, not sent as noise", () =>
+  it.effect("A mail that is encrypted under another token secret is given up, not sent as noise", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* enqueue()
@@ -100,7 +100,7 @@ layer(testServices())("What a mail says", (it) => {
 })
 
 layer(testServices())("A mail that is not taken", (it) => {
-  it.effect("is tried again after 30 s, 1 min, 2 min and so on up to an hour, until its link has ended", () =>
+  it.effect("A mail is tried again after 30 s, 1 min, 2 min up to an hour, until its link ends", () =>
     Effect.gen(function* () {
       const mailbox = yield* Mailbox
       const now = yield* DateTime.now
@@ -119,7 +119,7 @@ layer(testServices())("A mail that is not taken", (it) => {
     })
   )
 
-  it.effect("is sent when the server is back", () =>
+  it.effect("A mail that was not taken is sent when the server is back", () =>
     Effect.gen(function* () {
       const mailbox = yield* Mailbox
       mailbox.answer(refusing(false))
@@ -132,7 +132,7 @@ layer(testServices())("A mail that is not taken", (it) => {
     })
   )
 
-  it.effect("is given up at once when it is refused for good", () =>
+  it.effect("A mail is given up at once when it is refused for good", () =>
     Effect.gen(function* () {
       const mailbox = yield* Mailbox
       mailbox.answer(refusing(true))
@@ -141,7 +141,7 @@ layer(testServices())("A mail that is not taken", (it) => {
     })
   )
 
-  it.effect("is not sent late: a link that has ended would only confuse", () =>
+  it.effect("A mail is not sent late: a link that has ended would only confuse", () =>
     Effect.gen(function* () {
       const mailbox = yield* Mailbox
       mailbox.answer(() => Effect.void)
@@ -159,7 +159,7 @@ layer(testServices())("Replicas", (it) => {
     Layer.provide([settings(), SecureRandom.layerWebCrypto])
   )
 
-  it.effect("that drain at once send each mail once", () =>
+  it.effect("Replicas that drain at once send each mail once", () =>
     Effect.gen(function* () {
       const { delivered } = yield* Mailbox
       yield* Effect.forEach(
@@ -180,7 +180,7 @@ layer(testServices())("Replicas", (it) => {
     })
   )
 
-  it.effect("a mail is another's to send when its holder has died, after a minute", () =>
+  it.effect("A mail is another replica's to send when its holder has died, after a minute", () =>
     Effect.gen(function* () {
       const mailbox = yield* Mailbox
       const before = mailbox.delivered.length
@@ -199,12 +199,12 @@ layer(testServices())("Replicas", (it) => {
   )
 })
 
-/** As the migration of a newer version does. */
+/** The migration of a newer version does this. */
 const admitNewerKinds = asOwner(
   SqlClient.SqlClient.use((sql) => sql`alter table mails drop constraint if exists mails_kind`)
 )
 
-/** Waits in the queue, so many of a kind, due since long before now. */
+/** Puts mails of a kind into the queue, due since long before now. */
 const waiting = (kind: string, count: number) =>
   Effect.gen(function* () {
     const now = yield* DateTime.now
@@ -230,7 +230,7 @@ layer(testServices())("A mail with a link that somebody waits for", (it) => {
   ]
   it.effect.each(
     (["sign_in", "claim"] as const).flatMap((kind) => others.map((other) => [kind, other] as const))
-  )("such as %s is sent at once while every send of %s hangs and a thousand wait", ([kind, other]) =>
+  )("A mail such as %s is sent at once while every send of %s hangs and a thousand wait", ([kind, other]) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const mailbox = yield* Mailbox
@@ -254,7 +254,7 @@ layer(testServices())("A mail with a link that somebody waits for", (it) => {
     })
   )
 
-  it.effect("is found among a hundred thousand others by an index", () =>
+  it.effect("A mail with a link is found among a hundred thousand others by an index", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* enqueue({ kind: "digest" })
@@ -278,49 +278,47 @@ layer(testServices())("A mail with a link that somebody waits for", (it) => {
 })
 
 layer(testServices())("The gauges of the queue", (it) => {
-  it.effect(
-    "say by kind how many mails wait and for how long the oldest has, and nothing of what was sent",
-    () =>
-      Effect.gen(function* () {
-        const mailbox = yield* Mailbox
-        const gauges = Effect.gen(function* () {
-          yield* Mailer.use((mailer) => mailer.measure)
-          const metrics = yield* Metric.snapshot
-          const of = (id: string, kind: string) =>
-            metrics.find((each) => each.id === id && each.attributes?.["kind"] === kind)?.state
-          return ["sign_in", "claim", "digest", "a_newer_kind"].map((kind) => [
-            kind,
-            of("mails_waiting", kind),
-            of("mails_oldest_seconds", kind)
-          ])
-        })
-        const value = (each: number) => ({ value: each })
-        yield* admitNewerKinds
-        yield* enqueue({ kind: "sign_in" })
-        yield* TestClock.adjust("90 seconds")
-        yield* enqueue({ kind: "sign_in" })
-        yield* waiting("a_newer_kind", 3)
-        yield* enqueue({ kind: "digest", dueAt: DateTime.add(yield* DateTime.now, { hours: 1 }) })
-        assert.deepStrictEqual(yield* gauges, [
-          ["sign_in", value(2), value(90)],
-          ["claim", value(0), value(0)],
-          ["digest", value(1), value(0)],
-          ["a_newer_kind", value(3), value(3600)]
-        ])
-        mailbox.answer(() => Effect.void)
-        assert.strictEqual((yield* drain).sent, 5)
-        yield* TestClock.adjust("30 minutes")
-        assert.deepStrictEqual((yield* gauges).slice(0, 3), [
-          ["sign_in", value(0), value(0)],
-          ["claim", value(0), value(0)],
-          ["digest", value(1), value(1800)]
+  it.effect("The gauges tell by kind how many mails wait and since when, and nothing of those sent", () =>
+    Effect.gen(function* () {
+      const mailbox = yield* Mailbox
+      const gauges = Effect.gen(function* () {
+        yield* Mailer.use((mailer) => mailer.measure)
+        const metrics = yield* Metric.snapshot
+        const of = (id: string, kind: string) =>
+          metrics.find((each) => each.id === id && each.attributes?.["kind"] === kind)?.state
+        return ["sign_in", "claim", "digest", "a_newer_kind"].map((kind) => [
+          kind,
+          of("mails_waiting", kind),
+          of("mails_oldest_seconds", kind)
         ])
       })
+      const value = (each: number) => ({ value: each })
+      yield* admitNewerKinds
+      yield* enqueue({ kind: "sign_in" })
+      yield* TestClock.adjust("90 seconds")
+      yield* enqueue({ kind: "sign_in" })
+      yield* waiting("a_newer_kind", 3)
+      yield* enqueue({ kind: "digest", dueAt: DateTime.add(yield* DateTime.now, { hours: 1 }) })
+      assert.deepStrictEqual(yield* gauges, [
+        ["sign_in", value(2), value(90)],
+        ["claim", value(0), value(0)],
+        ["digest", value(1), value(0)],
+        ["a_newer_kind", value(3), value(3600)]
+      ])
+      mailbox.answer(() => Effect.void)
+      assert.strictEqual((yield* drain).sent, 5)
+      yield* TestClock.adjust("30 minutes")
+      assert.deepStrictEqual((yield* gauges).slice(0, 3), [
+        ["sign_in", value(0), value(0)],
+        ["claim", value(0), value(0)],
+        ["digest", value(1), value(1800)]
+      ])
+    })
   )
 })
 
 layer(testServices())("Mails that have ended", (it) => {
-  it.effect("are forgotten after a week, those that wait are not", () =>
+  it.effect("Mails that have ended are forgotten after a week, those that wait are not", () =>
     Effect.gen(function* () {
       const mailbox = yield* Mailbox
       const now = yield* DateTime.now

@@ -49,32 +49,30 @@ const expands: Migration = {
   minProgram: 1
 }
 
-/** As the owner, on a connection of its own. */
+/** Statements of the owner, on a connection of its own. */
 const statements = (owner: Redacted.Redacted) =>
   Effect.map(Layer.build(poolOn(owner)), Context.get(SqlClient.SqlClient))
 
 describe("A start", () => {
-  it.live(
-    "that has nothing to migrate waits for no backup, which holds every table, nor for a migration",
-    () =>
-      Effect.gen(function* () {
-        const url = yield* freshDatabase
-        const owner = ownersUrl(url)
-        const sql = yield* statements(owner)
-        const { release } = yield* holding(owner)
-        const starts = Effect.gen(function* () {
-          assert.isTrue(Exit.isSuccess(yield* started(url, Option.some(owner))))
-          assert.isTrue(Exit.isSuccess(yield* started(url, Option.none())))
-        })
-        yield* starts
-        yield* release
-        yield* sql.withTransaction(
-          Effect.andThen(sql`select pg_advisory_xact_lock(${Database.migrationLock})`, starts)
-        )
+  it.live("A start without a migration waits for no backup, which holds every table, nor for others", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const owner = ownersUrl(url)
+      const sql = yield* statements(owner)
+      const { release } = yield* holding(owner)
+      const starts = Effect.gen(function* () {
+        assert.isTrue(Exit.isSuccess(yield* started(url, Option.some(owner))))
+        assert.isTrue(Exit.isSuccess(yield* started(url, Option.none())))
       })
+      yield* starts
+      yield* release
+      yield* sql.withTransaction(
+        Effect.andThen(sql`select pg_advisory_xact_lock(${Database.migrationLock})`, starts)
+      )
+    })
   )
 
-  it.live("works on a newer schema that says that it may, and not on one that does not", () =>
+  it.live("A start works on a newer schema that says that it may, and not on one that does not", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const owner = ownersUrl(url)
@@ -89,7 +87,7 @@ describe("A start", () => {
     })
   )
 
-  it.live("with AUSPEX_MIGRATE=off changes nothing, and says in a line what to run where it has to", () =>
+  it.live("A start with AUSPEX_MIGRATE=off changes nothing, and says in a line what to run where", () =>
     Effect.gen(function* () {
       const empty = yield* emptyDatabase
       const refused = (url: Redacted.Redacted) =>
@@ -124,7 +122,7 @@ describe("A start", () => {
 
 describe("A migration", () => {
   it.live.runIf(isFull)(
-    "that waits for a reader lets others at the table between its attempts, and runs once it can",
+    "A migration that waits for a reader lets others at the table meanwhile, and runs once it can",
     () =>
       Effect.gen(function* () {
         const owner = ownersUrl(yield* freshDatabase)
@@ -158,12 +156,12 @@ describe("A migration", () => {
       })
   )
 
-  it.live("builds an index beside writers, and anew where an attempt failed", () =>
+  it.live("A migration builds an index beside writers, and anew where an attempt failed", () =>
     Effect.gen(function* () {
       const owner = ownersUrl(yield* freshDatabase)
       const sql = yield* statements(owner)
       const { release } = yield* holding(owner, "row exclusive")
-      // What fails leaves an index that is not valid.
+      // A failed build leaves an index that is not valid.
       yield* sql`create table doubled as select 1 as n from generate_series(1, 2)`
       yield* Effect.flip(sql`create unique index concurrently doubled_n on doubled (n)`)
       const indexes = [
@@ -172,7 +170,7 @@ describe("A migration", () => {
       ]
       const known = withNewer({ ...expands, indexes })
       const migrating = yield* Effect.forkScoped(Database.migrate({ url: owner, site: "global", known }))
-      // Once the index waits for the writer, others still write.
+      // Others still write once the index waits for the writer.
       const building = sql`
         select 1 from pg_stat_progress_create_index where relid = 'predictions'::regclass and datname = current_database()`
       yield* Effect.repeat(building, { until: (rows) => rows.length > 0 })
@@ -189,7 +187,7 @@ describe("A migration", () => {
 })
 
 layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("A server that takes no writes", (it) => {
-  /** As of a standby, or of a provider whose disk is full, seen by all sessions from now on. */
+  /** All sessions see a server as a standby has it, or a provider whose disk is full, from now on. */
   const takingWrites = (action: "set" | "reset") =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -209,7 +207,7 @@ layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("A server that t
       yield* Effect.ignore(sql`select pg_terminate_backend(pg_backend_pid())`)
     })
 
-  it.effect("makes the instance not ready, and whoever writes is asked to come again", () =>
+  it.effect("A server without writes makes the instance not ready, and writers are asked to come again", () =>
     Effect.gen(function* () {
       yield* takingWrites("set")
       yield* TestClock.adjust("2 seconds")
@@ -251,7 +249,7 @@ layer(testServer())("An instance", (it) => {
     })
   )
 
-  it.effect("serves on, and starts again, when a newer version has migrated and then failed to start", () =>
+  it.effect("An instance serves on, and starts again, when a newer version migrated and failed", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const url = yield* ownUrl
@@ -274,7 +272,7 @@ layer(testServer())("An instance", (it) => {
   )
 
   it.effect(
-    "stays ready beside a newer schema that it may run on, and no longer beside one that ends it",
+    "An instance stays ready beside a newer schema that it may run on, not beside one that ends it",
     () =>
       Effect.gen(function* () {
         yield* allow(Database.latestMigration)

@@ -1,4 +1,4 @@
-/** Mistakes that agents make, each of which its answer lets them put right in one step. */
+/** Agents' mistakes, each of which its answer lets them put right in one step. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -17,8 +17,8 @@ const token = "/api/v1/agent/auth/token"
 
 const limits = { AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1", AUSPEX_LIMIT_COMMENTS: "1/minute" }
 
-layer(testServer({ environment: limits }))("Who goes over a limit", (it) => {
-  it.effect("is told the limit, and when or how there is more", () =>
+layer(testServer({ environment: limits }))("A caller over a limit", (it) => {
+  it.effect("A caller over a limit is told the limit, and when or how there is more", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* faultsOf(overTheLimit), [])
     })
@@ -30,19 +30,19 @@ layer(testServer())("A mistake", (it) => {
     { what: "predictions and stakes", mistakes: predictions },
     { what: "registrations, tokens and scopes", mistakes: accounts },
     { what: "reads, paths, comments and administration", mistakes: others }
-  ])("in $what is told what puts it right in one step, and no name of a schema", ({ mistakes }) =>
+  ])("A mistake in $what is told what puts it right in one step, and no name of a schema", ({ mistakes }) =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* faultsOf(oneIn(3, mistakes)), [])
     })
   )
 
-  it("of each kind is in the table once, and there are ninety-nine of them at least", () => {
+  it("A mistake of each kind is in the table once, and there are ninety-nine of them at least", () => {
     const names = [...predictions, ...accounts, ...others, ...overTheLimit].map(({ name }) => name)
     assert.strictEqual(new Set(names).size, names.length)
     assert.isAtLeast(names.length, 99)
   })
 
-  it.effect("in an Idempotency-Key's place makes neither a second revision nor a second agent", () =>
+  it.effect("A mistake for an Idempotency-Key makes neither a second revision nor a second agent", () =>
     Effect.gen(function* () {
       const gold = yield* newChallenge()
       const { token: bearer } = yield* onboard()
@@ -63,7 +63,7 @@ layer(testServer())("A mistake", (it) => {
     })
   )
 
-  it.effect("in time is told: a token that has expired, and where a new one is issued", () =>
+  it.effect("A mistake in time is told: a token that has expired, and where a new one is issued", () =>
     Effect.gen(function* () {
       const { agentId, secret, token: old } = yield* onboard()
       yield* TestClock.adjust("61 minutes")
@@ -79,7 +79,7 @@ layer(testServer())("A mistake", (it) => {
     })
   )
 
-  it.effect("with a secret in it never has the secret in its answer", () =>
+  it.effect("A mistake with a secret in it never has the secret in its answer", () =>
     Effect.gen(function* () {
       const { challenge_id, client_secret } = yield* register()
       const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.abc"
@@ -106,7 +106,7 @@ layer(testServer())("A mistake", (it) => {
     })
   )
 
-  it.effect("with a password in a URL never has the password in its answer", () =>
+  it.effect("A mistake with a password in a URL never has the password in its answer", () =>
     Effect.gen(function* () {
       const url = "https://user:hunter2@example.org/"
       const refused = yield* post("/api/v1/admin/events", {
@@ -119,7 +119,7 @@ layer(testServer())("A mistake", (it) => {
     })
   )
 
-  it.effect("of ten thousand fields has a short answer", () =>
+  it.effect("A mistake of ten thousand fields has a short answer", () =>
     Effect.gen(function* () {
       const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field${index}`, 1]))
       const answer = yield* post(registration, { json: { ...many, type: "x".repeat(1000) } })

@@ -1,4 +1,4 @@
-/** What generators of clients need of /openapi.json beside its schemas, which the fuzz test holds it to. */
+/** The parts of /openapi.json that generators of clients need beside its schemas, which the fuzz test holds it to. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Predicate } from "effect"
 import packageJson from "../../package.json" with { type: "json" }
@@ -28,7 +28,7 @@ const objectsIn = (
 }
 
 layer(testServer({ environment: { AUSPEX_BASE_URL: baseUrl } }))("/openapi.json", (it) => {
-  it.effect("names its server, its licence, and the version of the program", () =>
+  it.effect("The document names its server, its licence, and the version of the program", () =>
     Effect.gen(function* () {
       const { info, servers } = yield* read("/openapi.json")
       assert.deepStrictEqual(servers, [{ url: baseUrl }])
@@ -37,7 +37,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: baseUrl } }))("/openapi.json"
     })
   )
 
-  it.effect("has the client credentials of OAuth 2, with the token endpoint and every scope", () =>
+  it.effect("The document has OAuth 2's client credentials, with the token endpoint and every scope", () =>
     Effect.gen(function* () {
       const { components } = yield* read("/openapi.json")
       assert.deepNestedInclude(components.securitySchemes["oauth2"], {
@@ -50,7 +50,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: baseUrl } }))("/openapi.json"
     })
   )
 
-  it.effect("says of each operation which scope it needs, as the endpoint does", () =>
+  it.effect("The document says of each operation which scope it needs, as the endpoint does", () =>
     Effect.gen(function* () {
       const operations = operationsOf(yield* read("/openapi.json"))
       for (const route of routes) {
@@ -67,7 +67,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: baseUrl } }))("/openapi.json"
     })
   )
 
-  it.effect("describes every operation, parameter and tag", () =>
+  it.effect("The document describes every operation, parameter and tag", () =>
     Effect.gen(function* () {
       const document = yield* read("/openapi.json")
       for (const { description, name } of document.tags) assert.isNotEmpty(description, name)
@@ -79,7 +79,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: baseUrl } }))("/openapi.json"
     })
   )
 
-  it.effect("names the schema of every error", () =>
+  it.effect("The document names the schema of every error", () =>
     Effect.gen(function* () {
       const document = yield* read("/openapi.json")
       for (const { operationId, responses } of operationsOf(document)) {
@@ -97,7 +97,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: baseUrl } }))("/openapi.json"
     })
   )
 
-  it.effect("closes tuples, and has no bound that every integer has, nor a choice of one", () =>
+  it.effect("The document closes tuples, and has no bound that every integer has, nor a choice of one", () =>
     Effect.gen(function* () {
       for (const [path, object] of objectsIn(yield* read("/openapi.json"))) {
         if ("prefixItems" in object) assert.isFalse(object["items"], path)
@@ -112,7 +112,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: baseUrl } }))("/openapi.json"
     })
   )
 
-  it.effect("shows examples that its schemas allow, of calls that were made", () =>
+  it.effect("The document shows examples that its schemas allow, of calls that were made", () =>
     Effect.gen(function* () {
       const document = yield* read("/openapi.json")
       const [sent, answered] = [makeValidator(document, "ignored"), makeValidator(document, "wrong")]
@@ -137,7 +137,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: baseUrl } }))("/openapi.json"
     })
   )
 
-  it.effect("leaves out what only administrators call where it is asked for agents, and nothing else", () =>
+  it.effect("The document for agents leaves out what only administrators call, and nothing else", () =>
     Effect.gen(function* () {
       const whole = yield* read("/openapi.json")
       const agents = yield* read("/openapi.json?for=agents")
@@ -149,7 +149,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: baseUrl } }))("/openapi.json"
       assert.isBelow(Object.keys(agents.paths).length, paths.length)
       assert.notProperty(agents.components.securitySchemes, "administrator")
       assert.deepStrictEqual(faultsOf(agents, operationsOf(agents)), [])
-      // Nothing that only administration refers to.
+      // The document has nothing that only administration refers to.
       const references = new Set(objectsIn(agents).map(([, object]) => object["$ref"]))
       for (const name of Object.keys(agents.components.schemas)) {
         assert.isTrue(references.has(`#/components/schemas/${name}`), name)

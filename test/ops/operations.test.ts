@@ -1,4 +1,4 @@
-/** What those who operate an instance ask it, and what it costs to be asked by others. */
+/** The questions of an instance's operators to it, and their cost when others ask. */
 import { Agent, METHODS, request } from "node:http"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
@@ -14,7 +14,7 @@ import { timePerRequest } from "../support/requestCost.ts"
 
 const place = { host: "127.0.0.1", port: Option.some(0), progress: () => "waits for a test" }
 
-/** The listener, and what it says before an instance has started. */
+/** The listener, and its answers before an instance has started. */
 const listening = Layer.unwrap(Effect.map(Settings, (rules) => operations.layer({ ...place, rules })))
 
 const server = Layer.effectDiscard(
@@ -34,7 +34,7 @@ const asked = Effect.fnUntraced(function* (path: string, method = "GET") {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 4 })
 
-/** Methods that fetch does not send are of interest, too. */
+/** Asks by any method, also by those that fetch does not send. */
 const status = Effect.fnUntraced(function* (method: string, path: string) {
   const { port } = yield* TestServer
   return yield* Effect.callback<number>((resume) => {
@@ -53,7 +53,7 @@ const linesOf = (text: string) => text.split("\n").length
 const linesOfHistogram = 16
 
 layer(server)("The listener for operations", (it) => {
-  it.effect("has metrics and health, and a 404 in JSON for everything else", () =>
+  it.effect("The listener has metrics and health, and a 404 in JSON for everything else", () =>
     Effect.gen(function* () {
       // One request has been measured then.
       yield* get("/health/live")
@@ -80,13 +80,13 @@ layer(server)("The listener for operations", (it) => {
     })
   )
 
-  it.effect("is the only one that has metrics", () =>
+  it.effect("The listener is the only one that has metrics", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* get("/metrics")).status, 404)
     })
   )
 
-  it.effect("makes the text of metrics at most once a second", () =>
+  it.effect("The listener makes the text of metrics at most once a second", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("1 second")
       const first = yield* asked("/metrics")
@@ -98,7 +98,7 @@ layer(server)("The listener for operations", (it) => {
   )
 
   it.effect(
-    "says at once that the instance is shutting down, although health is asked for once a second",
+    "The listener says at once that the instance shuts down, though health is kept for a second",
     () =>
       Effect.gen(function* () {
         assert.strictEqual((yield* asked("/health/ready")).status, 200)
@@ -110,7 +110,7 @@ layer(server)("The listener for operations", (it) => {
 })
 
 layer(listening.pipe(Layer.provideMerge(testServer())))("The listener for operations of a start", (it) => {
-  it.effect("is live, has metrics, and is not ready, for the reason that the start gives", () =>
+  it.effect("The listener of a start is live, has metrics, and is not ready, for the start's reason", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* asked("/health/live")).status, 200)
       assert.strictEqual((yield* asked("/metrics")).status, 200)
@@ -125,52 +125,48 @@ layer(listening.pipe(Layer.provideMerge(testServer())))("The listener for operat
 })
 
 layer(testServer())("Metrics of requests", (it) => {
-  it.effect(
-    "grow by at most two series a path beside those of its own methods, whatever methods are sent",
-    () =>
-      Effect.gen(function* () {
-        const before = linesOf(yield* metrics)
-        const sendAll = (paths: ReadonlyArray<string>) =>
-          Effect.forEach(
-            paths.flatMap((path) =>
-              methods
-                .filter((method) => knownPath(path)?.methods.has(method) !== true)
-                .map((method) => [method, path] as const)
-            ),
-            ([method, path]) => status(method, path),
-            { concurrency: 4 }
-          )
-        const statuses = yield* sendAll(everyPath)
-        assert.isAbove(statuses.filter((each) => each === 405).length, everyPath.length * 25)
-        const grown = linesOf(yield* metrics) - before
-        // 405 and 204, both of other methods; and the two lines that describe a metric.
-        assert.isAtMost(grown, everyPath.length * 2 * linesOfHistogram + 2)
-        yield* sendAll(everyPath.slice(0, 10))
-        assert.strictEqual(linesOf(yield* metrics), before + grown)
-        assert.notMatch(yield* metrics, /method="(PROPFIND|OPTIONS|TRACE)"/)
-      })
+  it.effect("Metrics of requests grow by at most two series a path beside its own methods", () =>
+    Effect.gen(function* () {
+      const before = linesOf(yield* metrics)
+      const sendAll = (paths: ReadonlyArray<string>) =>
+        Effect.forEach(
+          paths.flatMap((path) =>
+            methods
+              .filter((method) => knownPath(path)?.methods.has(method) !== true)
+              .map((method) => [method, path] as const)
+          ),
+          ([method, path]) => status(method, path),
+          { concurrency: 4 }
+        )
+      const statuses = yield* sendAll(everyPath)
+      assert.isAbove(statuses.filter((each) => each === 405).length, everyPath.length * 25)
+      const grown = linesOf(yield* metrics) - before
+      // The additions are 405 and 204, both of other methods, and the two lines that describe a metric.
+      assert.isAtMost(grown, everyPath.length * 2 * linesOfHistogram + 2)
+      yield* sendAll(everyPath.slice(0, 10))
+      assert.strictEqual(linesOf(yield* metrics), before + grown)
+      assert.notMatch(yield* metrics, /method="(PROPFIND|OPTIONS|TRACE)"/)
+    })
   )
 })
 
-layer(server)("The cost of being asked", (it) => {
-  it.effect.runIf(isFull)(
-    "is a small multiple of that of /health/live, for documents, metrics and readiness alike",
-    () =>
-      Effect.gen(function* () {
-        const { url } = yield* TestServer
-        const { url: operationsUrl } = yield* operations.Operations
-        const live = yield* timePerRequest(`${url}/health/live`)
-        const brotli = { "accept-encoding": "br" }
-        for (const [address, headers, most] of [
-          [`${url}/docs`, brotli, 20],
-          [`${url}/docs`, {}, 40],
-          [`${url}/openapi.json`, brotli, 10],
-          [`${url}/health/ready`, {}, 10],
-          [`${operationsUrl}/metrics`, {}, 10]
-        ] as const) {
-          const time = yield* timePerRequest(address, headers)
-          assert.isBelow(time / live, most, `${address} ${JSON.stringify(headers)}`)
-        }
-      })
+layer(server)("The cost of documents, metrics and readiness", (it) => {
+  it.effect.runIf(isFull)("A document, metrics and readiness cost a small multiple of /health/live", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const { url: operationsUrl } = yield* operations.Operations
+      const live = yield* timePerRequest(`${url}/health/live`)
+      const brotli = { "accept-encoding": "br" }
+      for (const [address, headers, most] of [
+        [`${url}/docs`, brotli, 20],
+        [`${url}/docs`, {}, 40],
+        [`${url}/openapi.json`, brotli, 10],
+        [`${url}/health/ready`, {}, 10],
+        [`${operationsUrl}/metrics`, {}, 10]
+      ] as const) {
+        const time = yield* timePerRequest(address, headers)
+        assert.isBelow(time / live, most, `${address} ${JSON.stringify(headers)}`)
+      }
+    })
   )
 })

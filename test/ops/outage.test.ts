@@ -12,7 +12,7 @@ const server = testServer({ services: proxiedServices }).pipe(
   Layer.provideMerge(Layer.mergeAll(tcpProxy, telemetryRecorder))
 )
 
-/** Well-formed for what asks the database before anything else is known to be wrong. */
+/** A body that is well-formed for endpoints that ask the database before they know of another mistake. */
 const json = {
   name: "Ada",
   agent_id: "a",
@@ -21,20 +21,20 @@ const json = {
   client_secret: "c"
 }
 
-layer(server, { excludeTestServices: true })("While the database is away", (it) => {
-  /** What was found is told for a second. */
+layer(server, { excludeTestServices: true })("An outage of the database", (it) => {
+  /** Readiness is kept for a second. */
   const readiness = (expected: number) =>
     get("/health/ready").pipe(
       Effect.repeat({ schedule: often, until: ({ status }) => status === expected }),
       Effect.map(({ json }) => member(json, "checks", 0, "reason"))
     )
 
-  it.effect("what needs it is 503 unavailable with Retry-After, and nothing of the cause", () =>
+  it.effect("A request that needs the database is 503 unavailable with Retry-After, without the cause", () =>
     Effect.gen(function* () {
       const { whileCut } = yield* TcpProxy
       const { token } = yield* onboard()
       const credentials = { agent: { token }, administrator: { token: testAdminToken }, anybody: {} }
-      // The routes of the gateway are of the instance.
+      // The routes of the gateway are the instance's own.
       const needing = routes.filter(({ template }) => !/^\/health\/|\/admin\/gateway\/routes$/.test(template))
       const answers = yield* whileCut(
         Effect.forEach(needing, (route) =>
@@ -49,7 +49,7 @@ layer(server, { excludeTestServices: true })("While the database is away", (it) 
       for (const answer of unavailable) {
         assert.strictEqual(answer.status, 503)
         const { error, error_description, ...body } = answer.json
-        // At the token endpoint for OAuth clients too.
+        // The token endpoint answers in the form of OAuth, too.
         assert.include([undefined, "temporarily_unavailable"], error)
         assert.strictEqual(error_description, error === undefined ? undefined : body["detail"])
         assert.deepStrictEqual(body, {
@@ -62,19 +62,17 @@ layer(server, { excludeTestServices: true })("While the database is away", (it) 
     })
   )
 
-  it.effect(
-    "the instance is live and not ready, and is both within a second of the database being back",
-    () =>
-      Effect.gen(function* () {
-        const { whileCut } = yield* TcpProxy
-        assert.strictEqual(yield* readiness(200), null)
-        assert.strictEqual(yield* whileCut(readiness(503)), "cannot be reached")
-        assert.strictEqual((yield* whileCut(get("/health/live"))).status, 200)
-        assert.strictEqual(yield* readiness(200), null)
-      })
+  it.effect("The instance is live and not ready, and both within a second of the database's return", () =>
+    Effect.gen(function* () {
+      const { whileCut } = yield* TcpProxy
+      assert.strictEqual(yield* readiness(200), null)
+      assert.strictEqual(yield* whileCut(readiness(503)), "cannot be reached")
+      assert.strictEqual((yield* whileCut(get("/health/live"))).status, 200)
+      assert.strictEqual(yield* readiness(200), null)
+    })
   )
 
-  it.effect("nothing is lost: once it is back everything goes on, with the tokens issued before", () =>
+  it.effect("Nothing is lost: once the database is back all goes on, with the tokens issued before", () =>
     Effect.gen(function* () {
       const { whileCut } = yield* TcpProxy
       const { agentId, secret, token } = yield* onboard()

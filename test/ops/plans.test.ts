@@ -1,6 +1,6 @@
 /**
- * The plans of every read, as the service's sessions make them once for all values, on tables that have grown: what
- * `npm run bench -- growth` measures at a million predictions stays flat only while these hold.
+ * The plans of every read, as the service's sessions make them once for all values, on tables that have grown: the
+ * times that `npm run bench -- growth` measures at a million predictions stay flat only while these hold.
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
@@ -22,16 +22,16 @@ import type { Recorded } from "../support/growth/statements.ts"
 import { routes } from "../support/routes.ts"
 
 const size = sizeOf(20_000)
-/** Has answered every question once. */
+/** The agent that has answered every question once. */
 const busiest = 0
 const answersOfBusiest = size.challenges
 
 /** Smaller tables are read whole, which is the fastest way. */
 const manyPages = 10
 
-/** Of any step of a plan, for twenty items and the one that tells whether there are more. */
+/** The most rows of any step of a plan, for twenty items and the one that tells whether there are more. */
 const maxRows = 400
-/** Of a request: an item is put together from several tables, each found by an index of a few levels. */
+/** The most pages of a request: an item is put together from several tables, each found by an index of a few levels. */
 const maxPages = 800
 
 const growingTables = Effect.gen(function* () {
@@ -44,7 +44,7 @@ const growingTables = Effect.gen(function* () {
 
 const makeGrown = Effect.gen(function* () {
   const url = yield* freshDatabase
-  // What fills tables and looks into plans is not the role that runs.
+  // The owner fills tables and looks into plans, not the role that runs.
   const client = Database.client(ownersUrl(url))
   return yield* Effect.gen(function* () {
     yield* seed(size, () => Effect.void)
@@ -77,7 +77,7 @@ const lookedAt = Effect.fnUntraced(function* (
   }
 })
 
-/** Its leaf's neighbours, and those of the last leaf: a tile each on every level. */
+/** The neighbours of a proof's leaf, and those of the last leaf: a tile each on every level. */
 const maxRowsOfProof = 2 * 256 * 3
 const isProof = (read: Read) => /\/log\/(proof|settlement)\//.test(read.route)
 
@@ -94,9 +94,9 @@ const pagesOfTheirOwn = [
   pagePaths.credit,
   pagePaths.apiKeys
 ]
-/** What administrators read of tables that grow with use. */
+/** Administrators' reads of tables that grow with use. */
 const adminLists = ["purchases", "audit"].map((name) => `/api/v1/admin/${name}`)
-/** Jobs that look for work where what was done stays. */
+/** Jobs that look for work among rows that stay when their work is done. */
 const jobs = ["schedules"]
 
 /** Charts look up each point that they draw, or each of an agent's latest predictions, and no more of them. */
@@ -112,7 +112,7 @@ const isChart = ({ route }: Read) =>
 /** A rank is counted from the top of the board, so far down it takes what stands above. */
 const isCounted = (read: Read) => read.route.endsWith("/leaderboard") && read.page === "last"
 
-/** Those of a common asset are found among all, which lie side by side, after those that have not ended. */
+/** Questions of a common asset are found among all, which lie side by side, after those that have not ended. */
 const maxRowsOfAsset = 1000
 
 const mostRowsOf = (read: Read): number => {
@@ -121,9 +121,9 @@ const mostRowsOf = (read: Read): number => {
   return isProof(read) ? maxRowsOfProof : maxRows
 }
 
-// Under the real clock: the seed is of now.
+// The real clock runs: the seed's rows are dated by it.
 layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan of every read", (it) => {
-  it.effect("is looked at: of every endpoint that agents and the public read", () =>
+  it.effect("The plan of every endpoint that agents and the public read is looked at", () =>
     Effect.gen(function* () {
       const { growing, reads } = yield* Grown
       const names = routes
@@ -158,7 +158,7 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
     })
   )
 
-  it.effect("scans no growing table sequentially, and reads few rows and pages for a page of any list", () =>
+  it.effect("A read scans no growing table, and reads few rows and pages for a page of any list", () =>
     Effect.gen(function* () {
       const { reads } = yield* Grown
       for (const read of reads) {
@@ -182,7 +182,7 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
     })
   )
 
-  it.effect("of challenges by deadline finds them in their order, however many have one deadline", () =>
+  it.effect("A read of challenges by deadline finds them in order, however many have one deadline", () =>
     Effect.gen(function* () {
       const { client, reads } = yield* Grown
       const byDeadline = reads.filter(
@@ -201,7 +201,7 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
     })
   )
 
-  it.effect("would be found out", () =>
+  it.effect("A scan of a growing table would be found out", () =>
     Effect.gen(function* () {
       const { pages, rows, scanned } = yield* lookedAt({
         text: "select * from predictions where confidence = $1::numeric order by id limit $2",
@@ -214,11 +214,11 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
   )
 
   it.effect(
-    "of an agent with 5000 revisions reads each of them once, and no more pages than of as many questions",
+    "A read of an agent with 5000 revisions reads each once, in no more pages than as many questions",
     () =>
       Effect.gen(function* () {
         const { client, url } = yield* Grown
-        // Last, since further rows make the indexes that others are measured by deeper.
+        // This is last, since further rows make the indexes deeper by which others are measured.
         yield* revised.pipe(Effect.provide(client))
         const ofAgents = yield* sentBy(
           url,

@@ -11,7 +11,7 @@ import { cleared, project, readyAuspex, stopped, timed } from "../support/proces
 
 const isRoot = process.getuid?.() === 0
 
-/** On Linux and macOS the account without privileges; initdb wants it to have a name. */
+/** The account without privileges on Linux and macOS; initdb wants it to have a name. */
 const nobody = { uid: 65_534, gid: 65_534 }
 
 /** Hard links cost nothing; where they cannot be made, for another file system or an old `cp`, it is a real copy. */
@@ -29,7 +29,7 @@ const copyOfProject = Effect.fnUntraced(function* (folder: string) {
   return join(folder, "node_modules", ".bin", "node")
 })
 
-/** Not in memory: there the project, with all its modules, cannot be linked to and would have to fit. */
+/** The folder is not in memory: there the project, with all its modules, cannot be linked to and would have to fit. */
 const onDisk = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const directory = yield* fs.makeTempDirectoryScoped({ prefix: "auspex-copy-" })
@@ -38,7 +38,7 @@ const onDisk = Effect.gen(function* () {
 })
 
 describe.skipIf(!isRoot)("A copy of the project", () => {
-  it.live("starts as root in a folder that only root can enter, with a space and quotes in its name", () =>
+  it.live("A copy of the project starts as root in a folder of root's alone, with a space and quotes", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const secluded = join(yield* onDisk, `root's "own" folder`)
@@ -55,7 +55,7 @@ describe.skipIf(!isRoot)("A copy of the project", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("starts as an ordinary user in a folder of his own", () =>
+  it.live("A copy of the project starts as an ordinary user in a folder of his own", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const folder = join(yield* onDisk, "auspex")
@@ -72,6 +72,6 @@ describe.skipIf(!isRoot)("A copy of the project", () => {
   )
 })
 
-it.live.runIf(!isRoot)("copies of the project are started by root only: skipped", () =>
+it.live.runIf(!isRoot)("Copies of the project are started by root only: skipped", () =>
   Console.log("test/ops/privateFolder.long.test.ts needs root, to become another user and to shut one out")
 )

@@ -1,4 +1,4 @@
-/** What reading long results costs a process, beside the least that any request costs. */
+/** The cost of reading long results to a process, beside the least that any request costs. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -52,7 +52,7 @@ const longResults = Effect.gen(function* () {
   const results = `/api/v1/eval/challenges/${id}/results`
   const page = `/challenges/${id}`
   const anew = (yield* ticksOfEach(auspex, reads, another(`${results}?limit=`))) / least
-  // Pages ignore what a campaign adds to their address; the API refuses it.
+  // Pages ignore a campaign's additions to their address; the API refuses them.
   const refused = Effect.map(get(`${results}?x=1`).pipe(to(auspex)), ({ status }) =>
     assert.strictEqual(status, 400)
   )
@@ -66,7 +66,7 @@ const longResults = Effect.gen(function* () {
       ["with something added", added]
     ] as const) {
       const kept = (yield* ticksOfEach(auspex, reads, request)) / least
-      // What is left is to send more than a megabyte.
+      // The rest of the cost is to send more than a megabyte.
       assert.isBelow(kept, 50, `${path}, ${what}`)
       assert.isBelow(2 * kept, anew, `${path}, ${what}`)
     }
@@ -75,7 +75,7 @@ const longResults = Effect.gen(function* () {
 
 describe("A process that is read by everybody", () => {
   it.live.skipIf(process.platform !== "linux")(
-    "makes long results once for all who ask meanwhile, whatever is added to their address",
+    "A process makes long results once for all who ask, whatever is added to their address",
     () => longResults.pipe(Effect.provide(NodeServices.layer))
   )
 })

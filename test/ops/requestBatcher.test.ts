@@ -1,4 +1,4 @@
-/** Batching: a lone request does not wait, those that arrive meanwhile share a statement, and each gets its answer. */
+/** Batches: a lone request does not wait, those that arrive meanwhile share a statement, and each gets its answer. */
 import { setTimeout } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"
 import { Array as Arr, Deferred, type Duration, Effect, Exit, Fiber } from "effect"
@@ -37,14 +37,14 @@ const gated = Effect.fnUntraced(function* (options: {
   return { asked, begun, open: Deferred.succeed(gate, undefined) }
 })
 
-/** Real time, for a statement takes no other. */
+/** Waits in real time, for a statement takes no other. */
 const waited = (isSo: () => boolean) =>
   Effect.promise(() => setTimeout(5)).pipe(Effect.repeat({ until: isSo }))
 
 const answers = <A>(fibers: ReadonlyArray<Fiber.Fiber<A>>) => Effect.forEach(fibers, Fiber.join)
 
 layer(database)("The request batcher", (it) => {
-  it.effect("sends a lone request at once, and those that arrive meanwhile together", () =>
+  it.effect("The batcher sends a lone request at once, and those that arrive meanwhile together", () =>
     Effect.gen(function* () {
       const { asked, begun, open } = yield* gated({ maxSize: 500 })
       const first = yield* asked([1])
@@ -60,7 +60,7 @@ layer(database)("The request batcher", (it) => {
     })
   )
 
-  it.effect("sends a second statement beside one that takes long, but never a third", () =>
+  it.effect("The batcher sends a second statement beside one that takes long, but never a third", () =>
     Effect.gen(function* () {
       const { asked, begun, open } = yield* gated({ maxSize: 500, maxWait: "300 millis" })
       const fibers = [...(yield* asked([1, 2])), ...(yield* asked([3])), ...(yield* asked([4]))]
@@ -80,7 +80,7 @@ layer(database)("The request batcher", (it) => {
     })
   )
 
-  it.effect("sends no larger batch than it may", () =>
+  it.effect("The batcher sends no larger batch than it may", () =>
     Effect.gen(function* () {
       const { asked, begun, open } = yield* gated({ maxSize: 2 })
       const fibers = [...(yield* asked([1])), ...(yield* asked([2])), ...(yield* asked([3, 4, 5, 6, 7]))]
@@ -91,7 +91,7 @@ layer(database)("The request batcher", (it) => {
     })
   )
 
-  it.effect("never sends two items of one key together, and answers each", () =>
+  it.effect("The batcher never sends two items of one key together, and answers each", () =>
     Effect.gen(function* () {
       const { asked, begun, open } = yield* gated({ maxSize: 500, exclusive: (item) => String(item % 2) })
       const fibers = [...(yield* asked([0])), ...(yield* asked([1])), ...(yield* asked([2, 3, 4, 5, 6]))]
@@ -103,7 +103,7 @@ layer(database)("The request batcher", (it) => {
     })
   )
 
-  it.effect("tries what fails in company alone, so that it fails nobody else", () =>
+  it.effect("The batcher tries alone what fails in company, so that it fails nobody else", () =>
     Effect.gen(function* () {
       const { asked, begun, open } = yield* gated({
         maxSize: 500,
@@ -118,7 +118,7 @@ layer(database)("The request batcher", (it) => {
     })
   )
 
-  it.effect("goes on after a batch that throws, which fails its own caller", () =>
+  it.effect("The batcher goes on after a batch that throws, which fails its own caller", () =>
     Effect.gen(function* () {
       const ask = yield* RequestBatcher.make({
         run: (items: Arr.NonEmptyReadonlyArray<number>) => {
@@ -132,7 +132,7 @@ layer(database)("The request batcher", (it) => {
     })
   )
 
-  it.effect("does not ask a database that is away again for each", () =>
+  it.effect("The batcher does not ask a database that is away again for each", () =>
     Effect.gen(function* () {
       const { asked, begun, open } = yield* gated({
         maxSize: 500,
@@ -146,7 +146,7 @@ layer(database)("The request batcher", (it) => {
     })
   )
 
-  it.effect("fails what has no place in a statement in time, and serves again once one is free", () =>
+  it.effect("The batcher fails a request without a place in time, and serves again once one is free", () =>
     Effect.gen(function* () {
       const { asked, begun, open } = yield* gated({
         maxSize: 500,
@@ -168,7 +168,7 @@ layer(database)("The request batcher", (it) => {
     })
   )
 
-  it.effect("answers the others when one of them hangs up", () =>
+  it.effect("The batcher answers the others when one of them hangs up", () =>
     Effect.gen(function* () {
       const { asked, open } = yield* gated({ maxSize: 500 })
       const [first] = yield* asked([1])
@@ -179,7 +179,7 @@ layer(database)("The request batcher", (it) => {
     })
   )
 
-  it.effect("serves a caller in a transaction alone, within it", () =>
+  it.effect("The batcher serves a caller in a transaction alone, within it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const ask = yield* RequestBatcher.make({

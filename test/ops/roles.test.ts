@@ -22,7 +22,7 @@ import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecord
 
 const Names = Schema.Struct({ name: Schema.String })
 
-/** What nobody may change: its own trigger refuses it. */
+/** Records that nobody may change: their own trigger refuses it. */
 const records = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* findAll(Names)(sql`
@@ -35,14 +35,14 @@ const records = Effect.gen(function* () {
   return rows.map(({ name }) => name)
 })
 
-/** Why PostgreSQL refuses the statement. */
+/** PostgreSQL's reason to refuse the statement. */
 const refusal = (statement: string) =>
   SqlClient.SqlClient.use((sql) => Effect.flip(sql.unsafe(statement))).pipe(
     Effect.map(({ reason }) => (reason.cause instanceof Error ? reason.cause.message : String(reason.cause)))
   )
 
 layer(database)("The role that runs", (it) => {
-  it.effect("has a line for every table, view and sequence that is not an identity's own", () =>
+  it.effect("The privileges have a line for every table, view and sequence, identities' own aside", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const rows = yield* findAll(Names)(sql`
@@ -57,7 +57,7 @@ layer(database)("The role that runs", (it) => {
     })
   )
 
-  it.effect("owns nothing, is no superuser, and may become nobody else", () =>
+  it.effect("The role that runs owns nothing, is no superuser, and may become nobody else", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const found = yield* sql`
@@ -70,7 +70,7 @@ layer(database)("The role that runs", (it) => {
     })
   )
 
-  it.effect("changes and removes no record, whatever stands in its way beside", () =>
+  it.effect("The role that runs changes and removes no record, whatever stands in its way beside", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const tables = yield* records
@@ -112,7 +112,7 @@ layer(database)("The role that runs", (it) => {
     })
   )
 
-  it.effect("puts no trigger, function or table of its own in the way, and switches none off", () =>
+  it.effect("The role that runs adds no trigger, function or table in the way, and switches none off", () =>
     Effect.gen(function* () {
       for (const [statement, said] of [
         ["set session_replication_role = replica", /permission denied to set parameter/],
@@ -149,7 +149,7 @@ layer(database)("The role that runs", (it) => {
 
 const none = Option.none<Redacted.Redacted>()
 
-/** What a start with these connections comes to: the role that runs then, or why there is none. */
+/** The result of a start with these connections: the role that runs then, or why there is none. */
 const started = (
   url: Redacted.Redacted,
   ownerUrl: Option.Option<Redacted.Redacted>,
@@ -168,7 +168,7 @@ const started = (
 const runs = `auspex_run,${Database.latestMigration}`
 
 describe("A start", () => {
-  it.effect("with both roles migrates as the one and runs as the other, twice at once and again", () =>
+  it.effect("A start with both roles migrates as one and runs as the other, twice at once and again", () =>
     Effect.gen(function* () {
       const owner = yield* emptyDatabase
       const both = started(runnersUrl(owner), Option.some(owner))
@@ -181,32 +181,30 @@ describe("A start", () => {
     })
   )
 
-  it.effect(
-    "takes over a database whose only role owned everything, and takes back what was granted too much",
-    () =>
-      Effect.gen(function* () {
-        const owner = yield* emptyDatabase
-        const before = Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          yield* Database.migrate({ url: owner, site: "global" })
-          yield* sql`grant all on predictions to auspex_run`
-          yield* sql`grant create on schema public to public`
-        })
-        yield* Effect.provide(before, Database.client(owner))
-        assert.strictEqual(yield* started(runnersUrl(owner), Option.some(owner)), runs)
-        const denied = yield* refusal("delete from predictions").pipe(
-          Effect.provide(Database.client(runnersUrl(owner)))
-        )
-        assert.strictEqual(denied, "permission denied for table predictions")
-        const unmade = yield* refusal("create table mine (n int)").pipe(
-          Effect.provide(Database.client(runnersUrl(owner)))
-        )
-        assert.strictEqual(unmade, "permission denied for schema public")
+  it.effect("A start takes over a database of one role, and takes back what was granted too much", () =>
+    Effect.gen(function* () {
+      const owner = yield* emptyDatabase
+      const before = Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* Database.migrate({ url: owner, site: "global" })
+        yield* sql`grant all on predictions to auspex_run`
+        yield* sql`grant create on schema public to public`
       })
+      yield* Effect.provide(before, Database.client(owner))
+      assert.strictEqual(yield* started(runnersUrl(owner), Option.some(owner)), runs)
+      const denied = yield* refusal("delete from predictions").pipe(
+        Effect.provide(Database.client(runnersUrl(owner)))
+      )
+      assert.strictEqual(denied, "permission denied for table predictions")
+      const unmade = yield* refusal("create table mine (n int)").pipe(
+        Effect.provide(Database.client(runnersUrl(owner)))
+      )
+      assert.strictEqual(unmade, "permission denied for schema public")
+    })
   )
 
   it.effect(
-    "as the role that runs alone works where the owner has migrated, and says in a line where not",
+    "A start as the role that runs works where the owner has migrated, and says in a line where not",
     () =>
       Effect.gen(function* () {
         const { lines } = yield* TelemetryRecorder
@@ -244,72 +242,66 @@ describe("A start", () => {
       }).pipe(Effect.provide(telemetryRecorder))
   )
 
-  it.effect(
-    "as the owner alone migrates as it always did, and warns in a line that its role can do too much",
-    () =>
-      Effect.gen(function* () {
-        const { lines } = yield* TelemetryRecorder
-        const owner = yield* emptyDatabase
-        assert.strictEqual(yield* started(owner, none), `auspex,${Database.latestMigration}`)
-        assert.strictEqual(
-          lines.filter((line) => line.includes("can switch off what guards the records")).length,
-          1
-        )
-        // The same role twice is the same as once: nothing is taken from whom everything belongs to.
-        assert.strictEqual(yield* started(owner, Option.some(owner)), `auspex,${Database.latestMigration}`)
-        assert.strictEqual(yield* started(owner, none), `auspex,${Database.latestMigration}`)
-      }).pipe(Effect.provide(telemetryRecorder))
+  it.effect("A start as the owner alone migrates, and warns in a line that its role can do too much", () =>
+    Effect.gen(function* () {
+      const { lines } = yield* TelemetryRecorder
+      const owner = yield* emptyDatabase
+      assert.strictEqual(yield* started(owner, none), `auspex,${Database.latestMigration}`)
+      assert.strictEqual(
+        lines.filter((line) => line.includes("can switch off what guards the records")).length,
+        1
+      )
+      // The same role twice is the same as once: nothing is taken from the role to which everything belongs.
+      assert.strictEqual(yield* started(owner, Option.some(owner)), `auspex,${Database.latestMigration}`)
+      assert.strictEqual(yield* started(owner, none), `auspex,${Database.latestMigration}`)
+    }).pipe(Effect.provide(telemetryRecorder))
   )
 
-  it.effect(
-    "says in a line that the role that is to migrate is another than the owner, or is not let in",
-    () =>
-      Effect.gen(function* () {
-        const url = yield* freshDatabase
-        assert.match(
-          yield* started(url, Option.some(url)),
-          /^The tables of the database belong to the role "auspex", and AUSPEX_MIGRATION_URL is of "auspex_run"/
-        )
-        const wrong = new URL(Redacted.value(ownersUrl(url)))
-        wrong.password = "wrong"
-        assert.match(
-          yield* started(url, Option.some(Redacted.make(wrong.href))),
-          /^The PostgreSQL of AUSPEX_MIGRATION_URL cannot be used: .*password/
-        )
-      })
+  it.effect("A start says in a line that the role for migrations is not the owner, or is not let in", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      assert.match(
+        yield* started(url, Option.some(url)),
+        /^The tables of the database belong to the role "auspex", and AUSPEX_MIGRATION_URL is of "auspex_run"/
+      )
+      const wrong = new URL(Redacted.value(ownersUrl(url)))
+      wrong.password = "wrong"
+      assert.match(
+        yield* started(url, Option.some(Redacted.make(wrong.href))),
+        /^The PostgreSQL of AUSPEX_MIGRATION_URL cannot be used: .*password/
+      )
+    })
   )
 })
 
 describe("A migration", () => {
-  it.effect(
-    "tells in one line that tables are made anew, and of one with rows each index that it builds",
-    () =>
-      Effect.gen(function* () {
-        const { lines } = yield* TelemetryRecorder
-        const url = yield* emptyDatabase
-        const built = () => lines.filter((line) => line.includes("is built, which keeps nobody from")).length
-        yield* Database.migrate({ url, site: "global" })
-        assert.lengthOf(
-          lines.filter((line) => line.includes("the database is empty: its tables are made")),
-          1
-        )
-        assert.strictEqual(built(), 0)
-        const more = {
-          indexes: [{ name: "events_again", definition: "on events (title)" }],
-          run: Effect.void,
-          minProgram: 1
-        }
-        yield* Database.migrate({ url, site: "global", known: { ...migrations, "9999_more": more } })
-        assert.strictEqual(built(), 1)
-      }).pipe(Effect.provide(telemetryRecorder))
+  it.effect("A migration tells in one line that tables are made anew, and of one with rows each index", () =>
+    Effect.gen(function* () {
+      const { lines } = yield* TelemetryRecorder
+      const url = yield* emptyDatabase
+      const built = () => lines.filter((line) => line.includes("is built, which keeps nobody from")).length
+      yield* Database.migrate({ url, site: "global" })
+      assert.lengthOf(
+        lines.filter((line) => line.includes("the database is empty: its tables are made")),
+        1
+      )
+      assert.strictEqual(built(), 0)
+      const more = {
+        indexes: [{ name: "events_again", definition: "on events (title)" }],
+        run: Effect.void,
+        minProgram: 1
+      }
+      yield* Database.migrate({ url, site: "global", known: { ...migrations, "9999_more": more } })
+      assert.strictEqual(built(), 1)
+    }).pipe(Effect.provide(telemetryRecorder))
   )
 })
 
 describe("A server before PostgreSQL 18", () => {
-  it.effect("is refused in a line", () =>
+  it.effect("A server before PostgreSQL 18 is refused in a line", () =>
     Effect.gen(function* () {
       const owner = yield* databaseIn("UTF8")
-      // What the server says of itself, as an older one would.
+      // The server tells its version as an older one would.
       const older = SqlClient.SqlClient.use((sql) =>
         Effect.andThen(
           sql`create function public.current_setting(text) returns text language sql as $$
@@ -330,14 +322,16 @@ describe("A server before PostgreSQL 18", () => {
 })
 
 describe("A database in another encoding than UTF-8", () => {
-  it.effect.each(["LATIN1", "SQL_ASCII", "EUC_CN"])("is refused in a line: %s", (encoding) =>
-    Effect.gen(function* () {
-      const owner = yield* databaseIn(encoding)
-      assert.strictEqual(
-        yield* started(owner, none),
-        `The database is encoded in ${encoding}: make one with encoding 'UTF8'.`
-      )
-    })
+  it.effect.each(["LATIN1", "SQL_ASCII", "EUC_CN"])(
+    "A database not in UTF-8 is refused in a line: %s",
+    (encoding) =>
+      Effect.gen(function* () {
+        const owner = yield* databaseIn(encoding)
+        assert.strictEqual(
+          yield* started(owner, none),
+          `The database is encoded in ${encoding}: make one with encoding 'UTF8'.`
+        )
+      })
   )
 })
 
@@ -345,7 +339,7 @@ describe("A database whose LC_CTYPE knows ASCII alone", () => {
   it.effect.each([
     ["C", 0],
     ["C.UTF-8", 1]
-  ] as const)("is told at the start and as a metric: %s", ([characters, knows]) =>
+  ] as const)("A database with LC_CTYPE %s is told at the start and as a metric", ([characters, knows]) =>
     Effect.gen(function* () {
       const { lines } = yield* TelemetryRecorder
       const owner = ownersUrl(yield* databaseOfCharacters(characters))
@@ -358,7 +352,7 @@ describe("A database whose LC_CTYPE knows ASCII alone", () => {
 })
 
 describe("A database with a schema from before the first release", () => {
-  it.effect("is refused as it is, by the owner and by the role that runs", () =>
+  it.effect("A schema from before the first release is refused, to the owner and to the role that runs", () =>
     Effect.gen(function* () {
       const running = yield* freshDatabase
       const owner = ownersUrl(running)
@@ -379,7 +373,7 @@ describe("A database with a schema from before the first release", () => {
 })
 
 describe("A table that a migration of another role made", () => {
-  it.effect("is not in the way of the next start of the role that runs", () =>
+  it.effect("A table of another role's migration does not stop the role that runs from starting", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       yield* Effect.provide(

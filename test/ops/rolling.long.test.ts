@@ -1,4 +1,4 @@
-/** Restarts and upgrades, one replica after the other, that nobody notices. */
+/** Nobody notices restarts and upgrades, one replica after the other. */
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { NodeServices } from "@effect/platform-node"
@@ -49,15 +49,15 @@ const versionBefore = Effect.gen(function* () {
   return { folder }
 })
 
-describe("Three replicas behind a balancer, and one of jobs,", () => {
-  it.live("answer every request while one after the other is restarted, and lose no prediction", () =>
+describe("Three replicas behind a balancer, and one of jobs", () => {
+  it.live("Three replicas answer every request while each one restarts, and lose no prediction", () =>
     Effect.gen(function* () {
       const { failures, lost, problems } = yield* rolling({ minRequests, order: "jobs last" })
       assert.deepStrictEqual({ failures, lost, problems }, { failures: [], lost: [], problems: [] })
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("answer every request while they are upgraded from the version before, in either order", () =>
+  it.live("Three replicas answer every request while they are upgraded, in either order", () =>
     Effect.gen(function* () {
       const before = yield* versionBefore
       for (const order of ["jobs first", "jobs last"] as const) {
@@ -72,7 +72,7 @@ describe("Three replicas behind a balancer, and one of jobs,", () => {
 })
 
 describe("An instance of the version before", () => {
-  it.live("serves on, and starts again, when a newer one has migrated and then failed", () =>
+  it.live("An instance of the version before serves on, and starts again, when a newer one failed", () =>
     Effect.gen(function* () {
       const before = yield* versionBefore
       const url = yield* emptyDatabase
@@ -89,7 +89,7 @@ describe("An instance of the version before", () => {
       assert.deepStrictEqual(yield* Effect.provide(newest, poolOn(url)), [
         { newest: Database.latestMigration }
       ])
-      // What the database says is told for a second.
+      // The database's answer is kept for a second.
       yield* Effect.sleep("2 seconds")
       assert.strictEqual(yield* statusOf(`${old.url}/health/ready`), 200)
       yield* readyAuspex({ environment, ...before })

@@ -1,6 +1,6 @@
 /**
- * What a database does that is still there: it falls silent, takes no writes, has a full disk, or waits for a standby. Requests
- * are answered in time, `/health/ready` says so, and everything works again by itself.
+ * A database that is still there falls silent, takes no writes, has a full disk, or waits for a standby. Requests are
+ * answered in time, `/health/ready` says so, and everything works again by itself.
  */
 import { spawnSync } from "node:child_process"
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs"
@@ -45,7 +45,7 @@ interface Asked {
 
 const limit = 10_000
 
-/** Notes how it was answered; status 0 is no answer at all. */
+/** Notes the answer; status 0 is no answer at all. */
 const asked = Effect.fnUntraced(function* (url: string, init: RequestInit, all: Array<Asked>) {
   const began = yield* Clock.currentTimeMillis
   const status = yield* Effect.tryPromise(async (signal) => {
@@ -79,7 +79,7 @@ const startLoad = Effect.fnUntraced(function* (auspex: Auspex) {
 
 const isFine = ({ status }: Asked) => status === 200 || status === 201
 
-/** A server and a runner of jobs, each with a network of its own; both fall silent for so long. */
+/** A server and a runner of jobs, each with a network of its own; both fall silent for this span. */
 const silence = Effect.fnUntraced(function* (span: Duration.Duration) {
   const database = yield* emptyDatabase
   const query = makeQuery(Effect.succeed(database))
@@ -129,13 +129,13 @@ const silence = Effect.fnUntraced(function* (span: Duration.Duration) {
 })
 
 describe("Connections that fall silent", () => {
-  it.live("for 3 s fail for a while, and everything works within 10 s", () =>
+  it.live("Connections that are silent for 3 s fail for a while, and everything works within 10 s", () =>
     Effect.gen(function* () {
       assert.include(yield* silence(Duration.seconds(3)), 503)
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("for long fail all the while, with an instance that is not ready", () =>
+  it.live("Connections that are silent for long fail all the while, and the instance is not ready", () =>
     Effect.gen(function* () {
       const statuses = yield* silence(Duration.seconds(30))
       const first = statuses.indexOf(503)
@@ -144,7 +144,7 @@ describe("Connections that fall silent", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("hold up the end of an instance no longer than its requests", () =>
+  it.live("Connections that are silent hold up the end of an instance no longer than its requests", () =>
     Effect.gen(function* () {
       const proxy = yield* makeTcpProxy(yield* emptyDatabase)
       const api = yield* readyAuspex({
@@ -236,7 +236,7 @@ const says = (reason: string | null) =>
 
 describe("A PostgreSQL", () => {
   it.live(
-    "that takes no writes, waits for a standby, or has a full disk is told, and used again afterwards",
+    "A PostgreSQL that takes no writes, waits for a standby, or has a full disk is told, and used again",
     () =>
       Effect.gen(function* () {
         const { change, disk, server } = yield* troubled

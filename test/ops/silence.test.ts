@@ -24,7 +24,7 @@ const impatient = (url: Redacted.Redacted) => {
 const assertUnavailable = (exit: Exit.Exit<unknown>) =>
   assert.lengthOf(Exit.isFailure(exit) ? storeUnavailableIn(exit.cause) : [], 1, String(exit))
 
-/** More than any limit, on the busiest machine. */
+/** A time beyond any limit, on the busiest machine. */
 const inTime = Effect.timeout("2 minutes")
 
 const statement = Effect.flatMap(SqlClient.SqlClient, (sql) => orDie(sql`select 1 as one`))
@@ -38,7 +38,7 @@ const together = <A, E, R>(count: number, effect: Effect.Effect<A, E, R>) =>
   )
 
 describe.concurrent("Connections that fall silent", () => {
-  it.live("end with what waits for them: statements, transactions, and those in the background", () =>
+  it.live("Silent connections end with their statements, transactions and background work", () =>
     Effect.gen(function* () {
       const { url, whileSilent } = yield* makeTcpProxy(yield* freshDatabase)
       yield* Effect.gen(function* () {
@@ -60,7 +60,7 @@ describe.concurrent("Connections that fall silent", () => {
         )
         for (const fiber of waiting) assertUnavailable(yield* Fiber.join(fiber))
         assert.match(yield* metrics, /^auspex_database_silent_connections_total{pool="requests"} [1-9]/m)
-        // What was begun meanwhile does not come about; of what was there before nothing is left to be met.
+        // A connection that was begun meanwhile does not come about; of the older ones nothing is left to be met.
         yield* works
         yield* inTime(together(8, statement))
         yield* inTime(Effect.all([once, background.transaction(statement)]))
@@ -68,7 +68,7 @@ describe.concurrent("Connections that fall silent", () => {
     })
   )
 
-  it.live("and new ones that do not come about are waited for as long as for one in use", () =>
+  it.live("New connections that do not come about are waited for as long as for one in use", () =>
     Effect.gen(function* () {
       const { url, whileSilent } = yield* makeTcpProxy(yield* freshDatabase)
       yield* Effect.gen(function* () {
@@ -86,7 +86,7 @@ describe.concurrent("Connections that fall silent", () => {
     })
   )
 
-  it.live("hold up neither whoever hangs up nor the end of the pool", () =>
+  it.live("Silent connections hold up neither a caller that hangs up nor the end of the pool", () =>
     Effect.gen(function* () {
       const { url, whileSilent } = yield* makeTcpProxy(yield* freshDatabase)
       const pool = yield* Scope.make()
@@ -107,7 +107,7 @@ describe.concurrent("Connections that fall silent", () => {
 })
 
 describe.concurrent("A statement", () => {
-  it.live("waits for a connection in use for a limited time, and has one once it is free", () =>
+  it.live("A statement waits for a connection in use for a limited time, and has one once it is free", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       yield* Effect.gen(function* () {
@@ -128,7 +128,7 @@ describe.concurrent("A statement", () => {
     })
   )
 
-  it.live("that may take longer on the server may take longer here", () =>
+  it.live("A statement that may take longer on the server may take longer here", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       yield* Effect.gen(function* () {
@@ -137,7 +137,7 @@ describe.concurrent("A statement", () => {
         const usual = yield* Effect.exit(slow)
         assertUnavailable(usual)
         yield* transaction(sql)(withStatementTimeout(sql, Duration.seconds(20))(slow))
-        // And is seen meanwhile.
+        // The wait is seen meanwhile.
         const longer = transaction(sql)(
           withStatementTimeout(sql, Duration.minutes(1))(orDie(sql`select pg_sleep(60)`))
         )

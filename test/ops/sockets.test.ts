@@ -39,20 +39,20 @@ layer(
       `${post}${host}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`
     ],
     ["a chunk size that is none", `${post}${host}Transfer-Encoding: chunked\r\n\r\nxyz\r\n\r\n`]
-  ] as const)("%s is 400 in our shape", ([, bytes]) =>
+  ] as const)("A request with %s is 400 in our shape", ([, bytes]) =>
     Effect.gen(function* () {
       assert.strictEqual(refusal(yield* raw(bytes)), 400)
     })
   )
 
-  it.effect("with headers of more than 16 KiB are 431 in our shape", () =>
+  it.effect("Raw requests with headers of more than 16 KiB are 431 in our shape", () =>
     Effect.gen(function* () {
       const bytes = `${start}${host}X-A: ${"x".repeat(20_000)}\r\n\r\n`
       assert.strictEqual(refusal(yield* raw(bytes)), 431)
     })
   )
 
-  it.effect("of HTTP/1.0 need no Host", () =>
+  it.effect("Raw requests of HTTP/1.0 need no Host", () =>
     Effect.gen(function* () {
       assert.match(yield* raw("GET /health/live HTTP/1.0\r\n\r\n"), /^HTTP\/1\.1 200 /)
     })
@@ -63,15 +63,15 @@ layer(
     ["stops within its headers", `${start}Host: local`],
     ["stops within its body", `${post}${host}Content-Length: 100\r\n\r\n{"name":`],
     ["stops within a chunk", `${post}${host}Transfer-Encoding: chunked\r\n\r\n10\r\n{"name":`]
-  ] as const)("a client that %s is cut off", ([, bytes]) =>
+  ] as const)("A client that %s is cut off", ([, bytes]) =>
     Effect.gen(function* () {
-      // Answers only once the server has hung up.
+      // The answer ends only once the server has hung up.
       const response = yield* raw(bytes)
       assert.strictEqual(refusal(response), 408)
     })
   )
 
-  it.effect("of slow clients keep nobody else waiting", () =>
+  it.effect("Raw requests of slow clients keep nobody else waiting", () =>
     Effect.gen(function* () {
       const slow = Effect.forEach(Array.from({ length: 50 }), () => raw(`${start}Host: local`), {
         concurrency: "unbounded"
@@ -94,7 +94,7 @@ layer(
     Layer.provideMerge(telemetryRecorder)
   )
 )("Connections beyond those of an address", (it) => {
-  it.effect("are closed at once, counted, and named in the log once", () =>
+  it.effect("Connections beyond those of an address are closed at once, counted, and logged once", () =>
     Effect.gen(function* () {
       const { port } = yield* TestServer
       const open = Effect.acquireRelease(

@@ -66,7 +66,7 @@ const predictPath = (id: string) => `/api/v1/eval/challenges/${id}/predict`
 const predict = (id: string, token: string) =>
   post(predictPath(id), { token, json: { direction: "bullish", confidence: 0.8 } })
 
-/** A challenge that is due soon, and was predicted in time: on a slow machine it gets more of that. */
+/** A challenge that is due soon, and was predicted in time: a slow machine gets more time. */
 const predictedChallenge = (
   adminToken: string,
   token: string,
@@ -80,7 +80,7 @@ const predictedChallenge = (
     return yield* predictedChallenge(adminToken, token, 2 * deadlineIn)
   })
 
-/** Gold for two minutes from now on, so that whatever closes has a price. */
+/** Gold for two minutes from now on, so that any close has a price. */
 const gold = Effect.fnUntraced(function* (token: string) {
   const now = yield* Clock.currentTimeMillis
   const quotes = Array.from({ length: 1200 }, (_, index) => ({
@@ -94,7 +94,7 @@ const gold = Effect.fnUntraced(function* (token: string) {
 const isResolved = (id: string) =>
   Effect.map(get(`/api/v1/eval/challenges/${id}/results`), ({ json }) => json["status"] === "resolved")
 
-/** What anybody can read of an agent, and what it can read itself. */
+/** The public reads about an agent, and its own reads. */
 const recordOf = Effect.fnUntraced(function* (agentId: string, token: string) {
   const own = yield* get("/api/v1/agent/predictions", { token })
   const scorecard = yield* get(`/api/v1/eval/agents/${agentId}/scorecard`)
@@ -107,7 +107,7 @@ const itemsOf = (page: unknown): ReadonlyArray<unknown> => {
   return Array.isArray(items) ? items : []
 }
 
-/** Whether all that it predicted stands in the log. */
+/** True where the log has all of the agent's predictions. */
 const isLogged = (token: string) =>
   Effect.map(get("/api/v1/agent/predictions", { token }), ({ json }) =>
     itemsOf(json).every((item) => typeof member(member(item, "receipt"), "leaf_index") === "number")
@@ -157,15 +157,15 @@ const stalled = (auspex: Auspex, bytes: string) =>
 
 const isGone = (auspex: Auspex) => Effect.map(statusOf(`${auspex.url}/health/live`), (status) => status === 0)
 
-/** How long it took to be ready; on a busy machine, where it waits for others, its own processor time. */
+/** The time until it was ready; on a busy machine, where it waits for others, its own processor time. */
 const ownTime = (auspex: Auspex, millis: number) =>
   process.platform === "linux"
     ? Effect.map(usedBy(auspex), ({ ticks }) => Math.min(millis, ticks * 10))
     : Effect.succeed(millis)
 
-describe("npm start", () => {
+describe("The command start", () => {
   it.live(
-    "makes everything within 20 s at first and says where it is, lets what is under way finish at SIGTERM, has everything again within 5 s, and leaves nothing running at SIGINT",
+    "A start is served within 20 s, or 5 s again, finishes its work at SIGTERM, and leaves nothing",
     () =>
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
@@ -207,7 +207,7 @@ describe("npm start", () => {
           return { ...agent, before, late }
         }).pipe(to(first))
 
-        // It stops while the body is on its way, and the rest comes only once nobody else is let in.
+        // The server stops while the body is on its way, and the rest comes only once nobody else is let in.
         const refusing = until(
           "no new requests are taken",
           Effect.map(statusOf(`${first.url}/api/v1/public/prediction-scopes`), (status) => status !== 200)
@@ -254,7 +254,7 @@ describe("npm start", () => {
   )
 })
 
-/** It must end by itself, with one line on stderr and nothing else. */
+/** The start must end by itself, with one line on stderr and nothing else. */
 const complaint = (environment: Readonly<Record<string, string>>, port?: number) =>
   Effect.gen(function* () {
     const auspex = yield* startAuspex({ environment, ...(port !== undefined && { port }) })
@@ -266,7 +266,7 @@ const complaint = (environment: Readonly<Record<string, string>>, port?: number)
     return written.join("")
   }).pipe(Effect.scoped)
 
-/** Listens there until the scope ends; a port that is taken already is taken. */
+/** Listens there until the scope ends; a port that is taken already stays taken. */
 const listenAt = (port: number) =>
   Effect.acquireRelease(
     Effect.callback<ReturnType<typeof createServer>>((resume) => {
@@ -286,7 +286,7 @@ const takenPort = Effect.gen(function* () {
 
 const unused = "postgres://nobody@127.0.0.1:1/nothing"
 
-/** Settings that cannot be used, and what the line says of each. */
+/** Settings that cannot be used, and the text about each in the line. */
 const unusable: ReadonlyArray<readonly [name: string, environment: Readonly<Record<string, string>>]> = [
   ["AUSPEX_SITE", { AUSPEX_SITE: "mars" }],
   ["AUSPEX_JOB_INTERVAL", { AUSPEX_JOB_INTERVAL: "soon" }],
@@ -305,19 +305,21 @@ const unusable: ReadonlyArray<readonly [name: string, environment: Readonly<Reco
   ["AUSPEX_ADMIN_TOKEN", { DATABASE_URL: unused, AUSPEX_TOKEN_SECRET: testTokenSecret }]
 ]
 
-describe("A setting that cannot be used stops the start with one line that names it:", () => {
-  // Each is the start of a process.
-  it.live.each(oneIn(unusable.length, unusable))("%s", ([name, environment]) =>
-    Effect.gen(function* () {
-      const line = yield* complaint(environment)
-      assert.match(line, new RegExp(`^auspex: .*${name}`))
-      assert.notInclude(line, "too short")
-    })
+describe("A setting that cannot be used", () => {
+  // Each case starts a process.
+  it.live.each(oneIn(unusable.length, unusable))(
+    "A wrong setting stops the start: %s",
+    ([name, environment]) =>
+      Effect.gen(function* () {
+        const line = yield* complaint(environment)
+        assert.match(line, new RegExp(`^auspex: .*${name}`))
+        assert.notInclude(line, "too short")
+      })
   )
 })
 
-describe("What the machine refuses stops the start with one line that says what to do:", () => {
-  it.live.runIf(isFull)("a port that is taken, before anything is migrated", () =>
+describe("A start that the machine refuses", () => {
+  it.live.runIf(isFull)("A port that is taken stops the start before anything is migrated", () =>
     Effect.gen(function* () {
       const port = yield* takenPort
       const owner = yield* emptyDatabase
@@ -336,7 +338,7 @@ describe("What the machine refuses stops the start with one line that says what 
   )
 
   it.live.runIf(isFull)(
-    "a data directory that another instance has, also where the database is elsewhere",
+    "A data directory of another instance stops the start, also with another database",
     () =>
       Effect.gen(function* () {
         const dataDir = join(yield* temporaryDirectory, "data")
@@ -349,14 +351,14 @@ describe("What the machine refuses stops the start with one line that says what 
       }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
-  it.live.runIf(isFull)("a database server that is not there", () =>
+  it.live.runIf(isFull)("A database server that is not there stops the start", () =>
     Effect.gen(function* () {
       const line = yield* complaint(replicaEnvironment(Redacted.make(unused)))
       assert.match(line, /^auspex: .*DATABASE_URL/)
     })
   )
 
-  it.live.runIf(isFull)("a database server for migrations that is not there", () =>
+  it.live.runIf(isFull)("A database server for migrations that is not there stops the start", () =>
     Effect.gen(function* () {
       const owner = yield* complaint(
         replicaEnvironment(yield* freshDatabase, { AUSPEX_MIGRATION_URL: unused })
@@ -365,7 +367,7 @@ describe("What the machine refuses stops the start with one line that says what 
     })
   )
 
-  it.live.runIf(isFull)("a database that its role does not own, and nobody has migrated", () =>
+  it.live.runIf(isFull)("A database not owned by its role, and not migrated, stops the start", () =>
     Effect.gen(function* () {
       const line = yield* complaint(replicaEnvironment(runnersUrl(yield* emptyDatabase)))
       assert.match(line, /^auspex: The role "auspex_run" of DATABASE_URL finds no tables/)
@@ -373,7 +375,7 @@ describe("What the machine refuses stops the start with one line that says what 
   )
 })
 
-/** The fields of the line that tells that it has started. */
+/** The fields of the line about a finished start. */
 const startedFields = (auspex: Auspex): unknown =>
   auspex
     .stdout()
@@ -382,7 +384,7 @@ const startedFields = (auspex: Auspex): unknown =>
     .map((line): unknown => JSON.parse(line))[0]
 
 describe("A start", () => {
-  it.live("that waits for another's migration is live and not ready, and asks all others to come again", () =>
+  it.live("A start that waits for another's migration is live and not ready, and puts all others off", () =>
     Effect.gen(function* () {
       const owner = yield* emptyDatabase
       const sql = yield* Effect.map(Layer.build(poolOn(owner)), Context.get(SqlClient.SqlClient))
@@ -440,8 +442,8 @@ describe("A start", () => {
   )
 })
 
-describe("npm run migrate", () => {
-  it.live.runIf(isFull)("migrates as the owner although starts do not, says what it did, and ends", () =>
+describe("The command migrate", () => {
+  it.live.runIf(isFull)("The command migrate works as the owner although starts do not, and ends", () =>
     Effect.gen(function* () {
       const owner = yield* emptyDatabase
       const environment = replicaEnvironment(runnersUrl(owner), {
@@ -463,7 +465,7 @@ describe("npm run migrate", () => {
 
 describe("The listener for operations", () => {
   it.live.runIf(isFull)(
-    "is there in an instance that only runs jobs, which says so, until it has drained",
+    "The listener for operations is there in an instance of jobs alone until it has drained",
     () =>
       Effect.gen(function* () {
         const url = yield* freshDatabase
@@ -480,15 +482,15 @@ describe("The listener for operations", () => {
           assert.strictEqual(yield* statusOf(base + path), 200, path)
         }
         assert.strictEqual(yield* statusOf(`${auspex.url}/health/live`), 0)
-        // What is listening for operations is no reason to be there still.
+        // The listener for operations does not keep the process running.
         assert.deepStrictEqual(yield* stopped(auspex), { code: 0, signal: null })
-        // JSON from the first line to the last.
+        // The output is JSON from the first line to the last.
         const messages = lines(auspex.stdout()).map((line) => member(JSON.parse(line), "message"))
         assert.deepStrictEqual(messages.slice(-2), ["shutting down", "stopped"])
       }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
-  it.live.runIf(isFull)("at a port that is taken stops the start with one line that names its setting", () =>
+  it.live.runIf(isFull)("The listener at a taken port stops the start with a line on its setting", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const port = yield* takenPort
@@ -497,9 +499,9 @@ describe("The listener for operations", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
-  it.live.runIf(isFull)("at a default port that is taken listens at a free one, and says which", () =>
+  it.live.runIf(isFull)("The listener at a taken default port listens at a free one, and says which", () =>
     Effect.gen(function* () {
-      // Another instance on this machine may have it already.
+      // Another instance on this machine may have the port already.
       yield* listenAt(9464)
       const auspex = yield* startAuspex({
         environment: replicaEnvironment(yield* freshDatabase, { AUSPEX_OPS_PORT: "" })
@@ -517,7 +519,7 @@ describe("The listener for operations", () => {
 describe.runIf(isFull)("Two replicas on one database", () => {
   const Settled = Schema.Struct({ settlements: Schema.Int, scores: Schema.Int })
 
-  it.live("start at once on an empty database, serve the same agents, and settle everything once", () =>
+  it.live("Two replicas start at once on an empty database, serve the same agents, and settle once", () =>
     Effect.gen(function* () {
       const url = yield* emptyDatabase
       const environment = replicaEnvironment(runnersUrl(url), {
@@ -545,7 +547,7 @@ describe.runIf(isFull)("Two replicas on one database", () => {
 
       // Both jobs and both administrators' calls go for the same challenge.
       const contested = yield* predictedChallenge(testAdminToken, agent.token, 300).pipe(to(one))
-      // The same again is refused, at whichever replica.
+      // The same submission is refused at either replica.
       const again = yield* predict(contested, agent.token).pipe(to(other))
       assert.notStrictEqual(again.json["counts_for_score"], true)
       yield* until(

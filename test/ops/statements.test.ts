@@ -1,6 +1,6 @@
 /**
- * How many SQL statements a request sends: pinned for every endpoint, and the same for one item as for twenty, so that
- * no answer costs a statement for each thing it shows.
+ * The number of SQL statements of a request is pinned for every endpoint, and the same for one item as for twenty, so
+ * that no answer costs a statement for each thing it shows.
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Layer } from "effect"
@@ -50,7 +50,7 @@ const farDeadline = "2999-01-01T00:00:00Z"
 const timeOf = (second: number) => DateTime.formatIso(DateTime.makeUnsafe(second * 1000))
 const numbers = Array.from({ length: many + 1 }, (_, index) => index)
 
-/** It ended when the clock of these tests began. */
+/** A tournament that ended when the clock of these tests began. */
 const over = (slug: string, challenges: number) =>
   tournament({
     slug,
@@ -62,9 +62,9 @@ const over = (slug: string, challenges: number) =>
 
 /** One agent that has done everything twenty times, and a challenge that twenty agents have predicted. */
 const makeCrowd = Effect.gen(function* () {
-  // Candles of the days before are none of the years before 1970.
+  // Candles of the days before are not of years before 1970.
   yield* TestClock.adjust("2 days")
-  // As at the start of an instance.
+  // An instance does this at its start.
   yield* Health.use(({ measureClockDrift }) => measureClockDrift)
   const sql = yield* SqlClient.SqlClient
   const agent = yield* onboard()
@@ -158,7 +158,7 @@ const makeCrowd = Effect.gen(function* () {
   return { agent, commit, hot, keyId, open, others, talk, token: access_token }
 })
 
-/** Its owner lets it use the gateway; it has a key for each of its calls. */
+/** The owner lets the agent use the gateway; it has a key for each of its calls. */
 const callsBy = Effect.fnUntraced(function* (agentId: string) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`update operators set plan = 'pro'`
@@ -176,7 +176,7 @@ const callsBy = Effect.fnUntraced(function* (agentId: string) {
   return String(row?.[0])
 })
 
-/** Of twenty comments one has twenty replies, all of them by the agent; and a post of each kind by somebody else. */
+/** One of twenty comments has twenty replies, all of them by the agent; and there is a post of each kind by somebody else. */
 const talkBy = Effect.fnUntraced(function* (agentId: AgentId) {
   const event = { event_id: EventId.make("event-0") }
   const [other = agentId] = yield* claimedAgents(1)
@@ -190,7 +190,7 @@ const talkBy = Effect.fnUntraced(function* (agentId: AgentId) {
 
 const opinion = { news_id: "event-0", content: "What I think." }
 
-/** Which no settlement comes to. */
+/** A price event that no settlement comes to. */
 const openPriceEvent = Effect.suspend(() =>
   newPriceEvent({ kind: "threshold", deadline: DateTime.makeUnsafe(farDeadline) })
 )
@@ -214,7 +214,7 @@ interface Request {
 
 interface Pinned {
   readonly statements: number
-  /** Of nothing that can be one or many there is one request. */
+  /** An endpoint about nothing that can be one or many has one request. */
   readonly request: (count: Count) => Effect.Effect<Request, unknown, Needs>
 }
 
@@ -240,7 +240,7 @@ const made = (statements: number, request: Effect.Effect<Request, unknown, Needs
   request: () => request
 })
 
-/** By the route's name without its prefix. */
+/** The request that likes, by the route's name without its prefix. */
 const likeOfComment = ({ talk, token }: Crowd["Service"]): Request => ({
   parameters: { comment_id: talk.theirs.comment_id },
   asked: { token }
@@ -422,7 +422,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       }
     })
   ),
-  // Token, limits of all, and all of them recorded.
+  // The token, the limits of all, and all of them recorded.
   "POST /eval/predictions": {
     statements: 4,
     request: Effect.fnUntraced(function* (count) {
@@ -448,8 +448,8 @@ const pinned: Readonly<Record<string, Pinned>> = {
     2,
     Effect.map(newMacro(), ({ id }) => ({ parameters: { challenge_id: id } }))
   ),
-  // Beside token and limit: the lock, the context, the stake, and its transfer; and since nobody owns the
-  // agent, whether that is still so.
+  // Beside token and limit: the lock, the context, the stake, and its transfer; and since nobody owns the agent,
+  // whether that is still so.
   "POST /eval/macro/challenges/:challenge_id/stake": made(
     7,
     Effect.gen(function* () {
@@ -576,7 +576,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       Effect.succeed({
         asked: {
           json: {
-            // Every other one is the same event again.
+            // Every other event is the same one again.
             events: numbers.slice(0, count).map((n) => ({
               event_id: n % 2 === 0 ? `new-${n}` : "event-1",
               title: `Event ${n}`,
@@ -745,12 +745,12 @@ const pinned: Readonly<Record<string, Pinned>> = {
   ),
   "GET /admin/purchases": page(1),
   "GET /admin/audit": page(1),
-  // Seven for all, and six for each of the newest settled questions, whose reference is made again.
+  // Seven statements for all, and six for each of the newest settled questions, whose reference is made again.
   "GET /admin/figures/check": plain(147),
-  // Of this instance's memory.
+  // The routes are in this instance's memory.
   "GET /admin/gateway/routes": plain(0),
   "GET /admin/gateway/usage": plain(2),
-  // One for each kind of thing, and one a page of it.
+  // One statement for each kind of thing, and one a page of it.
   "GET /admin/log/audit": plain(50),
   "POST /admin/log/continue": made(
     8,
@@ -759,7 +759,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   )
 }
 
-/** Of pages for everybody, whose lists hold what the crowd has made. */
+/** The pages for everybody, whose lists hold what the crowd has made. */
 const pinnedPages: Readonly<Record<string, number>> = {
   "/": 10,
   "/leaderboard": 3,
@@ -795,7 +795,7 @@ const sentWith = (id: string) =>
 const sentBy = Effect.fnUntraced(function* (route: Route, count: Count, { request }: Pinned) {
   const { asked, parameters, query = "" } = yield* request(count)
   const id = `${shortName(route).replaceAll(/\W/g, "-")}-${count}`
-  // Long enough for what is remembered of an agent to be asked for again.
+  // The pause is long enough for what is remembered of an agent to be asked for again.
   yield* TestClock.adjust("10 seconds")
   const answer = yield* send(route.method, pathOf(route, parameters) + query, {
     ...(route.caller === "administrator" && admin),
@@ -812,12 +812,12 @@ const sentBy = Effect.fnUntraced(function* (route: Route, count: Count, { reques
 
 // Tokens, limits and predictions share statements when requests arrive together; here each request is alone.
 layer(crowd)("The number of SQL statements", (it) => {
-  it("is pinned for every endpoint, and for nothing else", () => {
+  it("The number of statements is pinned for every endpoint, and for nothing else", () => {
     assert.deepStrictEqual(Object.keys(pinned).sort(), routes.map(shortName).sort())
   })
 
   it.effect.each(["checkpoint", "key", "tile/0/000.p/9", "tile/entries/000.p/9", "timestamps"])(
-    "of /log/%s is two: its limit, and what is read",
+    "The number of statements of /log/%s is two: its limit, and the read",
     (path) =>
       Effect.gen(function* () {
         const id = `log-${path.replaceAll("/", "-")}`
@@ -827,24 +827,28 @@ layer(crowd)("The number of SQL statements", (it) => {
       })
   )
 
-  it.effect.each(Object.entries(pinnedPages))("of the page %s is what it was", ([path, statements]) =>
-    Effect.gen(function* () {
-      const { agent, hot } = yield* Crowd
-      const id = `page-${path.replaceAll(/\W/g, "-")}`
-      const known = path.replace(":challenge_id", hot.id).replace(":agent_id", agent.agentId)
-      const answer = yield* get(known, { headers: { "x-request-id": id } })
-      assert.strictEqual(answer.status, 200, path)
-      assert.strictEqual(yield* sentWith(id), statements)
-    })
+  it.effect.each(Object.entries(pinnedPages))(
+    "The number of statements of %s is what it was",
+    ([path, statements]) =>
+      Effect.gen(function* () {
+        const { agent, hot } = yield* Crowd
+        const id = `page-${path.replaceAll(/\W/g, "-")}`
+        const known = path.replace(":challenge_id", hot.id).replace(":agent_id", agent.agentId)
+        const answer = yield* get(known, { headers: { "x-request-id": id } })
+        assert.strictEqual(answer.status, 200, path)
+        assert.strictEqual(yield* sentWith(id), statements)
+      })
   )
 
-  it.effect.each(routes)("of $name is what it was, for one item and for twenty", (route) =>
-    Effect.gen(function* () {
-      const expected = pinned[shortName(route)]
-      assert(expected !== undefined)
-      for (const count of counts) {
-        assert.strictEqual(yield* sentBy(route, count, expected), expected.statements, `${count} items`)
-      }
-    })
+  it.effect.each(routes)(
+    "The number of statements of $name is the same for one item and for twenty",
+    (route) =>
+      Effect.gen(function* () {
+        const expected = pinned[shortName(route)]
+        assert(expected !== undefined)
+        for (const count of counts) {
+          assert.strictEqual(yield* sentBy(route, count, expected), expected.statements, `${count} items`)
+        }
+      })
   )
 })

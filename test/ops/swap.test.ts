@@ -29,8 +29,8 @@ const gold = Layer.mock(Prices, {
 })
 const arenasOnGold = Layer.fresh(Arenas.layer).pipe(Layer.provideMerge(gold))
 
-layer(testServer({ swap: arenasOnGold }))("With prices of our own", (it) => {
-  it.effect("a challenge opens at the latest of them", () =>
+layer(testServer({ swap: arenasOnGold }))("Prices of our own", (it) => {
+  it.effect("A challenge opens at the latest of our own prices", () =>
     Effect.gen(function* () {
       const { open_price } = yield* openChallenge({ open_price: undefined })
       assert.strictEqual(open_price, 1234.5)
@@ -43,8 +43,8 @@ const anyBearer = Layer.mock(Tokens, {
   authenticate: () => Effect.succeed({ agentId, trustLevel: "claimed", scopes: new Set(["challenge:read"]) })
 })
 
-layer(testServer({ swap: anyBearer }))("With tokens of our own", (it) => {
-  it.effect("whoever they say is calling is calling", () =>
+layer(testServer({ swap: anyBearer }))("Tokens of our own", (it) => {
+  it.effect("The caller is the one that our own tokens name", () =>
     Effect.gen(function* () {
       const subscriptions = yield* get("/api/v1/agent/prediction-scope", { token: "anything" })
       assert.deepStrictEqual(subscriptions.json, { scopes: [] })
@@ -64,8 +64,8 @@ const lenientJudge = Layer.succeed(RegistrationJudge, {
 })
 const lenientRegistry = Layer.fresh(Registry.layer).pipe(Layer.provideMerge(lenientJudge))
 
-layer(testServer({ swap: lenientRegistry }))("With a judge of our own", (it) => {
-  it.effect("agents are asked, and pass, as it says", () =>
+layer(testServer({ swap: lenientRegistry }))("A judge of our own", (it) => {
+  it.effect("Agents are asked, and pass, as our own judge says", () =>
     Effect.gen(function* () {
       const { challenge_id, challenge_prompt, instructions } = yield* register()
       assert.strictEqual(challenge_prompt, "Will it rain?")

@@ -17,7 +17,7 @@ const profile = "/api/v1/agent/profile/self"
 const scopes = "/api/v1/public/prediction-scopes"
 
 layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("Telemetry", (it) => {
-  it.effect("a prediction is one trace of HTTP, service and SQL spans, each with the request id", () =>
+  it.effect("A prediction is one trace of HTTP, service and SQL spans, each with the request id", () =>
     Effect.gen(function* () {
       const { spans } = yield* TelemetryRecorder
       const { id } = yield* openChallenge()
@@ -54,7 +54,7 @@ layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("Telemetry", (it
     })
   )
 
-  it.effect("every log line of a request has its id, and every request has one", () =>
+  it.effect("Every log line of a request has its id, and every request has one", () =>
     Effect.gen(function* () {
       const { lines } = yield* TelemetryRecorder
       const linesOf = (id: string) => lines.filter((line) => line.includes(`"request_id":"${id}"`))
@@ -73,30 +73,28 @@ layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("Telemetry", (it
     })
   )
 
-  it.effect(
-    "a failure of ours is logged as an error with its cause and the request id, and answered without",
-    () =>
-      Effect.gen(function* () {
-        const { lines } = yield* TelemetryRecorder
-        const sql = yield* SqlClient.SqlClient
-        yield* asOwner(sql`alter table registration_challenges rename to mislaid`)
-        const answer = yield* post("/api/v1/agent/registry/register", {
-          json: { name: "Ada" },
-          headers: { "x-request-id": "log-500" }
-        })
-        yield* asOwner(sql`alter table mislaid rename to registration_challenges`)
-        assert.strictEqual(answer.status, 500)
-        assert.deepStrictEqual(answer.json, {
-          detail: "Something went wrong on our side; the request id names it in our log.",
-          code: "internal_error"
-        })
-        const error = lines.find((line) => line.includes('"level":"ERROR"') && line.includes("log-500"))
-        assert.include(error, "registration_challenges")
-        assert.notInclude(error, "Ada")
+  it.effect("A failure of ours is logged with its cause and the request id, and answered without", () =>
+    Effect.gen(function* () {
+      const { lines } = yield* TelemetryRecorder
+      const sql = yield* SqlClient.SqlClient
+      yield* asOwner(sql`alter table registration_challenges rename to mislaid`)
+      const answer = yield* post("/api/v1/agent/registry/register", {
+        json: { name: "Ada" },
+        headers: { "x-request-id": "log-500" }
       })
+      yield* asOwner(sql`alter table mislaid rename to registration_challenges`)
+      assert.strictEqual(answer.status, 500)
+      assert.deepStrictEqual(answer.json, {
+        detail: "Something went wrong on our side; the request id names it in our log.",
+        code: "internal_error"
+      })
+      const error = lines.find((line) => line.includes('"level":"ERROR"') && line.includes("log-500"))
+      assert.include(error, "registration_challenges")
+      assert.notInclude(error, "Ada")
+    })
   )
 
-  it.effect("what a client sends cannot begin a log line of its own", () =>
+  it.effect("A client's text cannot begin a log line of its own", () =>
     Effect.gen(function* () {
       const { lines } = yield* TelemetryRecorder
       yield* get(`/nothing%0a{"level":"ERROR"}%1b[31m?x=%0d%0a`, { headers: { "user-agent": "a\tb" } })
@@ -127,7 +125,7 @@ const joined = Effect.gen(function* () {
 })
 
 layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("The trace that a request names", (it) => {
-  it.effect("is not joined on a stranger's word, nor is the request hidden", () =>
+  it.effect("A trace that a request names is not joined on a stranger's word, nor the request hidden", () =>
     Effect.gen(function* () {
       const spans = yield* joined
       for (const span of spans) {
@@ -143,7 +141,7 @@ const behindProxy = testServer({ environment: { AUSPEX_TRUSTED_PROXIES: "127.0.0
 layer(behindProxy.pipe(Layer.provideMerge(telemetryRecorder)))(
   "The trace that a trusted proxy names",
   (it) => {
-    it.effect("is joined, sampled or not", () =>
+    it.effect("A trace that a trusted proxy names is joined, sampled or not", () =>
       Effect.gen(function* () {
         const spans = yield* joined
         assert.deepStrictEqual(
@@ -160,105 +158,103 @@ const journey = testServer({ services: proxiedServices }).pipe(
 )
 
 layer(journey, { excludeTestServices: true })("Secrets", (it) => {
-  it.effect(
-    "stand in the answers that hand them out, and nowhere else: no other answer, no log line, no span",
-    () =>
-      Effect.gen(function* () {
-        const { lines, spans } = yield* TelemetryRecorder
-        const { whileCut } = yield* TcpProxy
-        const secrets: Array<string> = [testAdminToken, testTokenSecret]
-        const answers: Array<Answer> = []
-        const keep = (answer: Answer) => answers.push(answer)
-        const admin = { token: testAdminToken }
+  it.effect("Secrets stand in the answers that hand them out, and in no other answer, log line or span", () =>
+    Effect.gen(function* () {
+      const { lines, spans } = yield* TelemetryRecorder
+      const { whileCut } = yield* TcpProxy
+      const secrets: Array<string> = [testAdminToken, testTokenSecret]
+      const answers: Array<Answer> = []
+      const keep = (answer: Answer) => answers.push(answer)
+      const admin = { token: testAdminToken }
 
-        const registered = yield* register({ name: "Ada" })
-        const { agent_id, challenge_id, challenge_prompt } = registered
-        secrets.push(registered.client_secret)
-        keep(yield* submit(challenge_id, failingAnswer))
-        keep(yield* askForToken(agent_id, registered.client_secret))
-        const outcome = yield* pass(registered)
-        assert(outcome.passed)
-        const claimToken = outcome.claim_url.replace(/.*\//, "")
-        secrets.push(claimToken, outcome.pairing_code, outcome.pairing_code.replace("-", ""))
-        keep(yield* submit(challenge_id, passingAnswer(challenge_prompt)))
-        // A page that holds its own address, in the form that it shows.
-        yield* get(`/claim/${claimToken}`)
-        keep(yield* get(`/nothing?claim_token=${claimToken}&pairing_code=${outcome.pairing_code}`))
+      const registered = yield* register({ name: "Ada" })
+      const { agent_id, challenge_id, challenge_prompt } = registered
+      secrets.push(registered.client_secret)
+      keep(yield* submit(challenge_id, failingAnswer))
+      keep(yield* askForToken(agent_id, registered.client_secret))
+      const outcome = yield* pass(registered)
+      assert(outcome.passed)
+      const claimToken = outcome.claim_url.replace(/.*\//, "")
+      secrets.push(claimToken, outcome.pairing_code, outcome.pairing_code.replace("-", ""))
+      keep(yield* submit(challenge_id, passingAnswer(challenge_prompt)))
+      // A page that holds its own address, in the form that it shows.
+      yield* get(`/claim/${claimToken}`)
+      keep(yield* get(`/nothing?claim_token=${claimToken}&pairing_code=${outcome.pairing_code}`))
 
-        const resent = yield* post("/api/v1/agent/registry/resend-secret", {
-          json: { agent_id, challenge_id }
+      const resent = yield* post("/api/v1/agent/registry/resend-secret", {
+        json: { agent_id, challenge_id }
+      })
+      const secret = String(resent.json["client_secret"])
+      secrets.push(secret)
+      const { access_token } = yield* issue(agent_id, secret)
+      secrets.push(access_token)
+      keep(yield* askForToken(agent_id, `${secret}x`))
+      keep(yield* askForToken(secret, agent_id))
+      keep(
+        yield* post(token, { json: { grant_type: secret, agent_id: [secret], client_secret: { secret } } })
+      )
+      keep(
+        yield* post(token, {
+          body: `{"client_secret":"${secret}`,
+          headers: { "content-type": "application/json" }
         })
-        const secret = String(resent.json["client_secret"])
-        secrets.push(secret)
-        const { access_token } = yield* issue(agent_id, secret)
-        secrets.push(access_token)
-        keep(yield* askForToken(agent_id, `${secret}x`))
-        keep(yield* askForToken(secret, agent_id))
-        keep(
-          yield* post(token, { json: { grant_type: secret, agent_id: [secret], client_secret: { secret } } })
-        )
-        keep(
-          yield* post(token, {
-            body: `{"client_secret":"${secret}`,
-            headers: { "content-type": "application/json" }
-          })
-        )
-        keep(yield* post(token, { body: new URLSearchParams({ client_secret: secret }) }))
-        keep(yield* post(token, { body: secret }))
-        keep(yield* post("/api/v1/agent/registry/resend-secret", { json: { agent_id, challenge_id } }))
-        keep(yield* get(profile, { token: access_token }))
-        keep(yield* get(`${profile}?access_token=${access_token}`))
-        keep(yield* get(profile, { token: `${access_token}x` }))
-        keep(yield* get(profile, { token: secret, headers: { "x-agent-id": secret } }))
-        keep(yield* get(profile, { headers: { authorization: `Basic ${access_token}` } }))
-        // A 404 says to the caller what it asked for, so only log and trace are looked at.
-        yield* get(`/api/v1/eval/challenges/${secret}/results`, { token: access_token })
+      )
+      keep(yield* post(token, { body: new URLSearchParams({ client_secret: secret }) }))
+      keep(yield* post(token, { body: secret }))
+      keep(yield* post("/api/v1/agent/registry/resend-secret", { json: { agent_id, challenge_id } }))
+      keep(yield* get(profile, { token: access_token }))
+      keep(yield* get(`${profile}?access_token=${access_token}`))
+      keep(yield* get(profile, { token: `${access_token}x` }))
+      keep(yield* get(profile, { token: secret, headers: { "x-agent-id": secret } }))
+      keep(yield* get(profile, { headers: { authorization: `Basic ${access_token}` } }))
+      // A 404 repeats the caller's words to it, so only log and trace are looked at.
+      yield* get(`/api/v1/eval/challenges/${secret}/results`, { token: access_token })
 
-        keep(
-          yield* send("PATCH", `/api/v1/admin/agents/${agent_id}`, {
-            ...admin,
-            json: { suspended: false, client_secret: secret, note: `like ${claimToken}`, api_key: 'a"b\\' }
-          })
-        )
-        keep(
-          yield* send("PATCH", `/api/v1/admin/agents/${agent_id}`, { ...admin, json: { suspended: secret } })
-        )
-        keep(yield* get(`/api/v1/admin/agents/${agent_id}`, admin))
-        const rotated = yield* post(`/api/v1/admin/agents/${agent_id}/rotate-secret`, admin)
-        secrets.push(String(rotated.json["client_secret"]))
-        keep(yield* get("/api/v1/admin/audit", admin))
-        keep(yield* get("/api/v1/admin/audit", { token: `${testAdminToken}x` }))
+      keep(
+        yield* send("PATCH", `/api/v1/admin/agents/${agent_id}`, {
+          ...admin,
+          json: { suspended: false, client_secret: secret, note: `like ${claimToken}`, api_key: 'a"b\\' }
+        })
+      )
+      keep(
+        yield* send("PATCH", `/api/v1/admin/agents/${agent_id}`, { ...admin, json: { suspended: secret } })
+      )
+      keep(yield* get(`/api/v1/admin/agents/${agent_id}`, admin))
+      const rotated = yield* post(`/api/v1/admin/agents/${agent_id}/rotate-secret`, admin)
+      secrets.push(String(rotated.json["client_secret"]))
+      keep(yield* get("/api/v1/admin/audit", admin))
+      keep(yield* get("/api/v1/admin/audit", { token: `${testAdminToken}x` }))
 
-        // Failures of ours are logged with their causes.
-        keep(yield* whileCut(askForToken(agent_id, secret)))
-        keep(
-          yield* whileCut(
-            register().pipe(
-              Effect.sandbox,
-              Effect.ignore,
-              Effect.andThen(get(profile, { token: access_token }))
-            )
+      // Failures of ours are logged with their causes.
+      keep(yield* whileCut(askForToken(agent_id, secret)))
+      keep(
+        yield* whileCut(
+          register().pipe(
+            Effect.sandbox,
+            Effect.ignore,
+            Effect.andThen(get(profile, { token: access_token }))
           )
         )
-        const sql = yield* SqlClient.SqlClient
-        yield* asOwner(sql`alter table agents rename to mislaid`)
-        keep(yield* askForToken(agent_id, secret))
-        yield* asOwner(sql`alter table mislaid rename to agents`)
-        for (const path of ["/health/ready", "/openapi.json"]) keep(yield* get(path))
+      )
+      const sql = yield* SqlClient.SqlClient
+      yield* asOwner(sql`alter table agents rename to mislaid`)
+      keep(yield* askForToken(agent_id, secret))
+      yield* asOwner(sql`alter table mislaid rename to agents`)
+      for (const path of ["/health/ready", "/openapi.json"]) keep(yield* get(path))
 
-        assert.isTrue(answers.some(({ status }) => status === 500))
-        assert.isTrue(answers.some(({ status }) => status === 503))
-        assert.isAbove(lines.length, 30)
-        assert.isAbove(spans.length, 100)
-        const traced = spans.map(spanText)
-        const measured = yield* metrics
-        for (const canary of secrets) {
-          assert.notInclude(measured, canary)
-          assert.isAtLeast(canary.length, 6)
-          for (const { text } of answers) assert.notInclude(text, canary)
-          for (const line of lines) assert.notInclude(line, canary)
-          for (const span of traced) assert.notInclude(span, canary)
-        }
-      })
+      assert.isTrue(answers.some(({ status }) => status === 500))
+      assert.isTrue(answers.some(({ status }) => status === 503))
+      assert.isAbove(lines.length, 30)
+      assert.isAbove(spans.length, 100)
+      const traced = spans.map(spanText)
+      const measured = yield* metrics
+      for (const canary of secrets) {
+        assert.notInclude(measured, canary)
+        assert.isAtLeast(canary.length, 6)
+        for (const { text } of answers) assert.notInclude(text, canary)
+        for (const line of lines) assert.notInclude(line, canary)
+        for (const span of traced) assert.notInclude(span, canary)
+      }
+    })
   )
 })

@@ -1,4 +1,4 @@
-/** What the service logs, with a collector and without one. */
+/** The service's log, with a collector and without one. */
 import { createServer } from "node:http"
 import { assert, it } from "@effect/vitest"
 import { Cause, Console, Effect, Option, Predicate } from "effect"
@@ -8,7 +8,7 @@ import type { Observed } from "../../src/layers/telemetry.ts"
 import { StoreUnavailable } from "../../src/services/domain/errors.ts"
 import { member } from "../support/server.ts"
 
-/** A collector that takes whatever it is sent; the texts. */
+/** A collector that takes every text, and those texts. */
 const collector = Effect.gen(function* () {
   const received: Array<string> = []
   const server = createServer((request, response) => {
@@ -60,13 +60,13 @@ const assertJson = (lines: ReadonlyArray<string>) => {
   assert.deepInclude(entry, { ...about, message: "settled", level: "INFO", annotations: { challenges: 3 } })
 }
 
-it.live("the log is one JSON object a line, which says who wrote it", () =>
+it.live("The log is one JSON object a line, which says who wrote it", () =>
   Effect.gen(function* () {
     assertJson(yield* logged({ format: "json", endpoint: Option.none() }))
   })
 )
 
-it.live("with a collector the log is written in the same form, and sent there as well", () =>
+it.live("The log is written in the same form with a collector, and sent there as well", () =>
   Effect.gen(function* () {
     const { endpoint, received } = yield* collector
     assertJson(yield* logged({ format: "json", endpoint: Option.some(endpoint) }))
@@ -87,7 +87,7 @@ const entries = (lines: ReadonlyArray<string>): ReadonlyArray<unknown> =>
   lines.map((line): unknown => JSON.parse(line))
 
 it.effect(
-  "an outage is one line an interval for each SQLSTATE, with how often it was met, and no stack",
+  "An outage is one line an interval for each SQLSTATE, with how often it was met, and no stack",
   () =>
     Effect.gen(function* () {
       const lines = yield* written(
@@ -123,7 +123,7 @@ it.effect(
     })
 )
 
-it.effect("any other failure names its type, code and message, with its stack", () =>
+it.effect("Any other failure names its type, code and message, with its stack", () =>
   Effect.gen(function* () {
     const lines = yield* written(
       { format: "json", endpoint: Option.none() },

@@ -1,4 +1,4 @@
-/** Auspex as it is run, with recorded prices and a clock that is moved, and nobody who does anything. */
+/** Auspex as it runs, with recorded prices and a clock that is moved, while nobody does anything. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
@@ -27,7 +27,7 @@ const closeAt = (end: string): number => {
 
 const settings = {
   AUSPEX_PRICE_SOURCE: "replay",
-  // The ladder would make some every hour.
+  // The ladder would make questions every hour.
   AUSPEX_SCHEDULES: "session,flash,price_event,macro",
   AUSPEX_PRICE_REPLAY_DIR: recordings,
   AUSPEX_PRICE_SETTLE_DELAY: "1 milli",
@@ -36,7 +36,7 @@ const settings = {
 }
 
 describe("A server with AUSPEX_PRICE_SOURCE=replay that is left alone", () => {
-  it.live("makes, closes and settles its own challenges", () =>
+  it.live("A server that is left alone makes, closes and settles its own challenges", () =>
     Effect.gen(function* () {
       const { moveTo, operationsUrl, url } = yield* movedServer(instant("2026-01-05T00:05:00Z"), settings)
       const anyone = yield* anonymousClient(url)
@@ -72,7 +72,7 @@ describe("A server with AUSPEX_PRICE_SOURCE=replay that is left alone", () => {
       const results = yield* anyone.public.results({ params: { challenge_id: ether.id }, query: {} })
       assert.strictEqual(results.close_price, closeAt("2026-01-07T00:00:00Z"))
 
-      // On the Sunday before it the week is asked about; nobody is there until it is over.
+      // The questions on a week are made on the Sunday before it; nobody is there until it is over.
       yield* at("2026-01-11T12:00:00Z")
       const week = yield* anyone.public.priceEvents({ query: {} })
       assert.deepStrictEqual(week.items.map(({ asset, kind }) => `${asset} ${kind}`).sort(), [
@@ -88,7 +88,7 @@ describe("A server with AUSPEX_PRICE_SOURCE=replay that is left alone", () => {
       assert.strictEqual(over.items.length, 5)
       const close = over.items.find(({ kind }) => kind === "numeric_close")
       assert.strictEqual(close?.actual_value, closeAt("2026-01-19T00:00:00Z"))
-      // What was missed meanwhile is not made up for.
+      // Missed questions are not made afterwards.
       assert.strictEqual((yield* challenges).length, before)
     }).pipe(Effect.provide(Layer.merge(NodeServices.layer, FetchHttpClient.layer)))
   )

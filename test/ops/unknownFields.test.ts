@@ -1,4 +1,4 @@
-/** What a request holds that its endpoint does not take: fields of the body, and query parameters. */
+/** Parts of a request that its endpoint does not take: fields of the body, and query parameters. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import type { Duration } from "effect"
@@ -11,12 +11,12 @@ import { testAdminToken } from "../support/settings.ts"
 
 const predictPath = Effect.map(newChallenge(), ({ id }) => `/api/v1/eval/challenges/${id}/predict`)
 
-/** So long from now. */
+/** The moment this long from now. */
 const after = (duration: Duration.Input) =>
   Effect.map(DateTime.now, (now) => DateTime.formatIso(DateTime.addDuration(now, duration)))
 
 layer(testServer())("A field that is not known", (it) => {
-  it.effect("is ignored, and told in ignored_fields by its path", () =>
+  it.effect("An unknown field is ignored, and told in ignored_fields by its path", () =>
     Effect.gen(function* () {
       const { id } = yield* newChallenge()
       const { token } = yield* onboard()
@@ -29,7 +29,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("is not mentioned where there is none", () =>
+  it.effect("An answer mentions no unknown fields where there are none", () =>
     Effect.gen(function* () {
       const { id } = yield* newChallenge()
       const { token } = yield* onboard()
@@ -41,7 +41,7 @@ layer(testServer())("A field that is not known", (it) => {
   )
 
   it.effect(
-    "is told within lists and objects, in a registration, and of names that mean something to objects",
+    "An unknown field is told in lists, objects and registrations, also by a name of an object's own",
     () =>
       Effect.gen(function* () {
         const body = '{"name":"Ada","languages":["en"],"model":"x","constructor":1,"__proto__":{"a":1}}'
@@ -60,7 +60,7 @@ layer(testServer())("A field that is not known", (it) => {
       })
   )
 
-  it.effect("is told by the answer to a registration challenge, to scopes, and to a comment", () =>
+  it.effect("An unknown field is told to registration answers, to scopes, and to a comment", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* onboard()
       yield* claim(agentId)
@@ -78,7 +78,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("is told in the header Ignored-Fields where the answer has no body", () =>
+  it.effect("An unknown field is told in the header Ignored-Fields where the answer has no body", () =>
     Effect.gen(function* () {
       const [one, other] = [yield* onboardClaimed(), yield* onboard()]
       const answer = yield* post("/api/v1/agent/follows", {
@@ -90,7 +90,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("is told of a body where none is taken, which is checked as any other", () =>
+  it.effect("A body where none is taken is told its fields, and checked as any other", () =>
     Effect.gen(function* () {
       const [one, other] = [yield* onboardClaimed(), yield* onboard()]
       const event = yield* newEvent()
@@ -126,7 +126,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("is told of a form, where the token endpoint takes one, and of its JSON", () =>
+  it.effect("An unknown field is told of a form, where the token endpoint takes one, and of its JSON", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       const fields = {
@@ -147,7 +147,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("is told of a revision that is recorded as a paper-trade signal, which revises nothing", () =>
+  it.effect("An unknown field is told of a revision that is recorded as a paper-trade signal", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const challenge = yield* openChallenge({
@@ -163,7 +163,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("is told of an Idempotency-Key where none is taken", () =>
+  it.effect("An Idempotency-Key where none is taken is told as unknown", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const headers = { "idempotency-key": "once" }
@@ -178,7 +178,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("is told at most a hundred times, and each by at most 200 characters", () =>
+  it.effect("Unknown fields are told at most a hundred times, and each by at most 200 characters", () =>
     Effect.gen(function* () {
       const many = Object.fromEntries(
         Array.from({ length: 40 }, (_, index) => [`a${index}`.padEnd(300, "x"), 1])
@@ -196,7 +196,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("is told by the answers of writes, and by no answer that shares their schemas", () =>
+  it.effect("Unknown fields are told by the answers of writes, and by no other of the same schema", () =>
     Effect.gen(function* () {
       const { json } = yield* get("/openapi.json")
       const told = { $ref: "#/components/schemas/IgnoredFields" }
@@ -220,7 +220,7 @@ layer(testServer())("A field that is not known", (it) => {
         "204"
       )
       assert.strictEqual(member(like, "headers", "ignored-fields", "schema", "type"), "string")
-      // A field that is not known is 400 there.
+      // An unknown field is 400 there.
       assert.notProperty(schemaOf("/api/v1/llm/keys", "post", "201"), "allOf")
       for (const [name, schema] of Object.entries(member(json, "components", "schemas") ?? {})) {
         if (name === "IgnoredFields" || name === "AcceptedAnswer") continue
@@ -231,7 +231,7 @@ layer(testServer())("A field that is not known", (it) => {
 })
 
 layer(testServer())("An optional field that is null", (it) => {
-  it.effect("is absent, at any depth, in answers, batches, registrations and administrators' calls", () =>
+  it.effect("A null is absent, at any depth, in answers, batches, registrations and administration", () =>
     Effect.gen(function* () {
       const nothing = { is_revision: null, amount: null, probabilities: null, samples: null, reasoning: null }
       const { token } = yield* onboardClaimed()
@@ -281,7 +281,7 @@ layer(testServer())("An optional field that is null", (it) => {
     })
   )
 
-  it.effect("is refused where it is required, an element of a list, or the whole body", () =>
+  it.effect("A null is refused where a field is required, in a list, or as the whole body", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardClaimed()
       const path = yield* predictPath
@@ -299,7 +299,7 @@ layer(testServer())("An optional field that is null", (it) => {
 })
 
 layer(testServer())("A query parameter that is not known", (it) => {
-  it.effect("is refused by name, with those that the endpoint takes and the one that was meant", () =>
+  it.effect("An unknown query parameter is refused by name, with those taken and the one meant", () =>
     Effect.gen(function* () {
       const refused = yield* get("/api/v1/eval/challenges?staus=open&since=2026-01-01")
       assert.deepStrictEqual([refused.status, refused.json["code"]], [400, "invalid_request"])
@@ -311,27 +311,25 @@ layer(testServer())("A query parameter that is not known", (it) => {
     })
   )
 
-  it.effect(
-    "is refused where the answer is shared, authenticated, or a write, and where nothing is taken",
-    () =>
-      Effect.gen(function* () {
-        const { token } = yield* onboard()
-        yield* get("/api/v1/eval/leaderboard")
-        assert.strictEqual((yield* get("/api/v1/eval/leaderboard?from=2026")).status, 400)
-        assert.strictEqual((yield* get("/api/v1/eval/challenges/active?asset=GC", { token })).status, 400)
-        const none = yield* get("/api/v1/public/target-catalog?x")
-        assert.strictEqual(
-          member(none.json, "errors", 0, "message"),
-          "Unknown query parameter: this endpoint takes no query parameters"
-        )
-        assert.strictEqual((yield* get("/api/v1/public/target-catalog?")).status, 200)
-        const written = yield* post("/api/v1/agent/registry/register?dry_run=1", { json: { name: "Ada" } })
-        assert.strictEqual(written.status, 400)
-        assert.strictEqual((yield* send("HEAD", "/api/v1/eval/leaderboard?from=2026")).status, 400)
-      })
+  it.effect("An unknown query parameter is refused of shared and authenticated reads, and of writes", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboard()
+      yield* get("/api/v1/eval/leaderboard")
+      assert.strictEqual((yield* get("/api/v1/eval/leaderboard?from=2026")).status, 400)
+      assert.strictEqual((yield* get("/api/v1/eval/challenges/active?asset=GC", { token })).status, 400)
+      const none = yield* get("/api/v1/public/target-catalog?x")
+      assert.strictEqual(
+        member(none.json, "errors", 0, "message"),
+        "Unknown query parameter: this endpoint takes no query parameters"
+      )
+      assert.strictEqual((yield* get("/api/v1/public/target-catalog?")).status, 200)
+      const written = yield* post("/api/v1/agent/registry/register?dry_run=1", { json: { name: "Ada" } })
+      assert.strictEqual(written.status, 400)
+      assert.strictEqual((yield* send("HEAD", "/api/v1/eval/leaderboard?from=2026")).status, 400)
+    })
   )
 
-  it.effect("or is given more than once is refused, for either value could be meant", () =>
+  it.effect("A query parameter given more than once is refused, for either value could be meant", () =>
     Effect.gen(function* () {
       yield* get("/api/v1/eval/leaderboard?category=crypto")
       for (const [path, name] of [
@@ -347,7 +345,7 @@ layer(testServer())("A query parameter that is not known", (it) => {
     })
   )
 
-  it.effect("is refused by the documents for agents, and the list of time stamps", () =>
+  it.effect("An unknown query parameter is refused by documents for agents, and by time stamps' list", () =>
     Effect.gen(function* () {
       for (const path of [
         "/openapi.json?x=1",
@@ -370,7 +368,7 @@ layer(testServer())("A query parameter that is not known", (it) => {
     })
   )
 
-  it.effect("is ignored by pages and by documents that others define", () =>
+  it.effect("An unknown query parameter is ignored by pages and by documents that others define", () =>
     Effect.gen(function* () {
       for (const path of [
         "/?utm_source=x",

@@ -1,4 +1,7 @@
-/** An upgrade in any order: what an older program could not read is not written before every instance is of the new version. */
+/**
+ * An upgrade in any order: no instance writes what an older program could not read before every instance is of the new
+ * version.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
@@ -42,7 +45,7 @@ const self: Instance = {
 
 const beat = Instances.use((instances) => instances.beat(self))
 
-/** An instance that writes heartbeats, of a program that knows migrations up to this one, as it was seen so long ago. */
+/** An instance that writes heartbeats, of a program that knows migrations up to this one, seen this long ago. */
 const seen = Effect.fnUntraced(function* (program: number, ago: Duration.Input) {
   const at = DateTime.toDateUtc(DateTime.subtractDuration(yield* DateTime.now, ago))
   yield* SqlClient.SqlClient.use(
@@ -91,7 +94,7 @@ layer(testServices())("The reference agents", (it) => {
     [Database.latestMigration + 7, "0 seconds", true]
   ]
   it.effect.each(cases)(
-    "beside an instance that knows migration %s and was seen %s ago answer or are silent: %s",
+    "The reference agents beside an instance of migration %s that was seen %s ago answer: %s",
     ([program, ago, answers]) =>
       Effect.gen(function* () {
         yield* freshWeek
@@ -105,7 +108,7 @@ layer(testServices())("The reference agents", (it) => {
 
 layer(testServices())("A program that writes no heartbeat", (it) => {
   it.effect(
-    "keeps the reference agents silent while it has a session, and for ten minutes after the last one was seen",
+    "A program without heartbeats silences the reference agents in a session, and ten minutes on",
     () =>
       Effect.gen(function* () {
         yield* freshWeek
@@ -143,25 +146,27 @@ layer(testServices())("A program that writes no heartbeat", (it) => {
     ["arena-eu", "ownerUrl", false],
     ["", "ownerUrl", false]
   ]
-  it.effect.each(cases)('is seen in a session named "%s" of the role of %s: %s', ([name, role, isSeen]) =>
-    Effect.gen(function* () {
-      yield* freshWeek
-      const allRead = Instances.use((instances) => instances.allRead("dailyCounts"))
-      yield* Effect.scoped(
-        Effect.gen(function* () {
-          yield* session(name, role)
-          assert.strictEqual(yield* allRead, !isSeen)
-          yield* beat
-        })
-      )
-      yield* isOver(name)
-      assert.strictEqual(yield* allRead, !isSeen)
-    })
+  it.effect.each(cases)(
+    'A program is seen in a session named "%s" of the role of %s: %s',
+    ([name, role, isSeen]) =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const allRead = Instances.use((instances) => instances.allRead("dailyCounts"))
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* session(name, role)
+            assert.strictEqual(yield* allRead, !isSeen)
+            yield* beat
+          })
+        )
+        yield* isOver(name)
+        assert.strictEqual(yield* allRead, !isSeen)
+      })
   )
 })
 
 layer(testServices({ AUSPEX_SCHEDULES: "ladder,macro" }))("The schedules", (it) => {
-  it.effect("make no question that an older instance could not read, and make it once none is seen", () =>
+  it.effect("Schedules make no question that an older instance could not read, until none is seen", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* seen(13, 0)
@@ -199,7 +204,7 @@ layer(testServices({ AUSPEX_SCHEDULES: "ladder,macro" }))("The schedules", (it) 
 })
 
 layer(testServices({ AUSPEX_SCHEDULES: "price_event" }))("The questions of a week", (it) => {
-  it.effect("are made beside an instance that could not count days by daily candles, but for that one", () =>
+  it.effect("The questions of a week are made beside an older instance, but for a count of days", () =>
     Effect.gen(function* () {
       const sunday = instant("2026-06-07T00:00:00Z")
       yield* moveTo(plus(sunday, "12 hours"))
@@ -236,7 +241,7 @@ const quantiles = (...values: ReadonlyArray<number>) => ({
   quantiles: values.map((value, index) => ({ p: (index + 1) / (values.length + 1), value }))
 })
 
-/** Answers in each form: the type of the challenge, what is sent, and the field that is refused to spare a program. */
+/** Answers in each form: the type of the challenge, the body, and the field that is refused to spare a program. */
 const formed = [
   ["directional", { probabilities: { bullish: 0.5, neutral: 0.3, bearish: 0.2 } }, "probabilities", "forms"],
   ["macro", quantiles(3, 3.1, 3.2), "quantiles", "forms"],
@@ -245,7 +250,7 @@ const formed = [
   ["macro", quantiles(3, 3, 3.1, 3.1, 3.2), "quantiles", "ties"]
 ] as const
 
-/** What becomes of each of them: the field that is refused, or nothing. */
+/** The outcome of each of them: the field that is refused, or nothing. */
 const answered = Effect.gen(function* () {
   const refused: Array<string | undefined> = []
   for (const [type, answer] of formed) {
@@ -270,8 +275,8 @@ const answered = Effect.gen(function* () {
 })
 
 for (const program of [0, 5, 13, 14, 28, 29] as const) {
-  layer(testServices())(`Beside an instance that knows migration ${program}`, (it) => {
-    it.effect("agents send what it reads, and all else once it was not seen for ten minutes", () =>
+  layer(testServices())(`Agents beside an instance that knows migration ${program}`, (it) => {
+    it.effect("Agents send what the instance reads, and all else once it was not seen for ten minutes", () =>
       Effect.gen(function* () {
         yield* freshWeek
         yield* seen(program, 0)
@@ -290,7 +295,7 @@ for (const program of [0, 5, 13, 14, 28, 29] as const) {
           formed.map(() => undefined)
         )
         assert.strictEqual(yield* needed, firstProgram.ties)
-        // The database refuses that program now, so nothing is held for it any more.
+        // The database refuses that program now, so nothing is held back for it any more.
         yield* seen(program, 0)
         assert.deepStrictEqual(
           yield* answered,
@@ -302,7 +307,7 @@ for (const program of [0, 5, 13, 14, 28, 29] as const) {
 }
 
 layer(testServices())("The first program that reads something", (it) => {
-  it.effect("is the one that the database asks for once it has been written", () =>
+  it.effect("The first program that reads a form is asked for by the database once it is written", () =>
     Effect.gen(function* () {
       yield* freshWeek
       yield* newMacro()
@@ -329,7 +334,7 @@ const rows = rowsOf(
 )
 
 layer(testServices())("A heartbeat", (it) => {
-  it.effect("says who runs since when, and a later start under the same name hides no earlier one", () =>
+  it.effect("A heartbeat says who runs since when, and a later start by that name hides no earlier one", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* beat
@@ -356,7 +361,7 @@ layer(testServices())("A heartbeat", (it) => {
 
 layer(testServices())("A heartbeat of an instance", (it) => {
   it.effect.each(["-40 days", "-11 minutes", "-1 second", "11 minutes", "40 days"] as const)(
-    "whose clock is off by %s is dated by the database's clock",
+    "A heartbeat of an instance whose clock is off by %s is dated by the database's clock",
     (by) =>
       Effect.gen(function* () {
         const now = yield* freshWeek
@@ -381,7 +386,7 @@ describe("The migration to heartbeats", () => {
   >
 
   it.live(
-    "takes the last tick of a job for the heartbeat of the program before, and sees none in a new database",
+    "The migration takes a job's last tick for the heartbeat of the program before, if there is one",
     () =>
       Effect.gen(function* () {
         const [used, fresh] = [yield* emptyDatabase, yield* emptyDatabase]
