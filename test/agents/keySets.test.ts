@@ -178,7 +178,7 @@ describe("Key sets", () => {
       ({ hostname }: URL) => `2606:4700:1:1::${hostname.replaceAll(/\D/g, "")}`
     ]
   ] as const)(
-    "A place of %s that hangs has %i fetches at a time, and others go on",
+    "Key sets of %s that hangs are fetched %i at a time, and others go on",
     ([, most, urlOf, hanging]) =>
       Effect.gen(function* () {
         yield* awhile

@@ -105,7 +105,7 @@ layer(testServer({ environment: behindProxy }))(
       })
     )
 
-    it.effect("Keys of registrations and keys of administrators are apart", () =>
+    it.effect("The keys of registrations and of administrators are independent", () =>
       Effect.gen(function* () {
         const deadline = "2099-01-01T00:00:00Z"
         const shared = "one-key-for-both-of-them"

@@ -80,7 +80,7 @@ const limited = testServer({ environment: { AUSPEX_LIMIT_PREDICTIONS: `${limit}/
 
 layer(limited)("Answers of a provisional agent that race", (it) => {
   it.effect.prop(
-    "Racing answers fill the cap, the limit and the revisions exactly, and none before it is full",
+    "Racing answers fill cap, limit and revisions exactly, and none is refused too early",
     [Schema.Array(Sending).check(Schema.isMinLength(2), Schema.isMaxLength(6))],
     ([sendings]) =>
       Effect.gen(function* () {

@@ -161,7 +161,7 @@ layer(testServer())("A text", (it) => {
 })
 
 layer(testServer())("Liking", (it) => {
-  it.effect("A like is 204 however often, one of an own post 400 own_post, and any end of a like 204", () =>
+  it.effect("A like and its end are 204 however often, and a like of an own post is 400 own_post", () =>
     Effect.gen(function* () {
       const { news_id } = yield* newEvent()
       const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]

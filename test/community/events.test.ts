@@ -204,7 +204,7 @@ layer(testServices())("Events", (it) => {
     })
   )
 
-  it.effect("Events reject a cursor of another list", () =>
+  it.effect("The list of events rejects a cursor of another list", () =>
     Effect.gen(function* () {
       const id = "storm"
       const published_at = "2026-03-02T00:00:00.000Z"

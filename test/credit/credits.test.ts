@@ -289,7 +289,7 @@ layer(testServices())("Transactions", (it) => {
     })
   )
 
-  it.effect("Transactions reject a cursor of another list", () =>
+  it.effect("The list of transactions rejects a cursor of another list", () =>
     Effect.gen(function* () {
       const id = yield* claimedAgent()
       for (const cursor of foreignCursors(
