@@ -33,7 +33,7 @@ const sent = (style: Style, body: string, model = "swift-1-0613"): string => {
 }
 
 describe("A body of chat completions", () => {
-  it("names its model, whether it streams, its maximum and how many answers", () => {
+  it("A chat body names its model, whether it streams, its maximum and its number of answers", () => {
     const { asksUsage, choices, maxTokens, model, stream } = admitted(
       "openai",
       chat({ stream: true, max_tokens: 7, n: 3, stream_options: { include_usage: true } })
@@ -44,7 +44,7 @@ describe("A body of chat completions", () => {
     )
   })
 
-  it("allows as much as the model can, of one answer, when it says nothing", () => {
+  it("A chat body without a maximum allows as much as the model can generate, in one answer", () => {
     const body = admitted("openai", chat({ max_tokens: null, n: null, stream: null }))
     assert.strictEqual(body.maxTokens, undefined)
     assert.strictEqual(body.choices, 1)
@@ -52,7 +52,7 @@ describe("A body of chat completions", () => {
     assert.isFalse(body.asksUsage)
   })
 
-  it("is bounded by the larger of its two maxima", () => {
+  it("The larger of two maxima bounds a chat body", () => {
     assert.strictEqual(admitted("openai", chat({ max_tokens: 7, max_completion_tokens: 9 })).maxTokens, 9)
   })
 
@@ -76,7 +76,7 @@ describe("A body of chat completions", () => {
     ["max_tokens as text", chat({ max_tokens: "7" }), "max_tokens"],
     ["wrong max_completion_tokens", chat({ max_completion_tokens: -1 }), "max_completion_tokens"],
     ["n of 0", chat({ n: 0 }), "n"],
-    ["N beside it, which some providers read as n", chat({ N: 100 }), "N"],
+    ["N, which some providers read as n", chat({ N: 100 }), "N"],
     [
       "Max_Tokens, which some providers read as max_tokens",
       chat({ max_tokens: 1, Max_Tokens: 9999 }),
@@ -104,7 +104,7 @@ describe("A body of chat completions", () => {
     ]
   ]
   for (const [name, body, param] of wrong) {
-    it(`is rejected with ${name}, by the name of the field`, () => {
+    it(`A chat body with ${name} is rejected by the name of the field`, () => {
       const rejected = Buffer.isBuffer(body)
         ? Result.match(admit("chat", body), { onSuccess: () => assert.fail(), onFailure: (each) => each })
         : rejection("openai", body)
@@ -114,13 +114,13 @@ describe("A body of chat completions", () => {
     })
   }
 
-  it("tells everything that is wrong at once", () => {
+  it("A rejection lists all problems at once", () => {
     const { message: told, param } = rejection("openai", { model: "", messages: [], n: 0 })
     assert.strictEqual(param, "model")
     for (const field of ["model:", "messages:", "n:"]) assert.include(told, field)
   })
 
-  it("tells no more than a hundred things that are wrong", () => {
+  it("A rejection lists at most a hundred problems", () => {
     const spelled = (number: number) =>
       [..."max_completion_tokens"]
         .map((letter, place) => ((number >> place) & 1 ? letter.toUpperCase() : letter))
@@ -133,52 +133,52 @@ describe("A body of chat completions", () => {
     assert.lengthOf(told.split("; "), 100)
   })
 
-  it("may hold what only text of agents holds: escapes of surrogates, NUL, bidi controls", () => {
+  it("A chat body may hold what only text of agents holds: escapes of surrogates, NUL, bidi controls", () => {
     const body = String.raw`{"model":"a","messages":[{"role":"user","content":"\ud800 \u0000 ` + '\u202e"}]}'
     assert.strictEqual(admitted("openai", body).model, "a")
   })
 
-  it("may be nested 64 levels deep", () => {
+  it("A body may be nested 64 levels deep", () => {
     const deep = `{"model":"a","messages":[{"role":"user","content":${"[".repeat(61)}${"]".repeat(61)}}]}`
     assert.strictEqual(admitted("openai", deep).model, "a")
   })
 })
 
 describe("A body of messages", () => {
-  it("needs max_tokens, as the style has no default", () => {
+  it("A messages body needs max_tokens, because the style has no default", () => {
     assert.strictEqual(rejection("anthropic", chat({})).param, "max_tokens")
     assert.strictEqual(rejection("anthropic", chat({ max_tokens: null })).param, "max_tokens")
     assert.strictEqual(admitted("anthropic", message({})).maxTokens, 100)
   })
 
-  it("always shows usage and has one answer", () => {
+  it("A messages body always shows usage and has one answer", () => {
     const { asksUsage, choices } = admitted("anthropic", message({ n: 1 }))
     assert.isTrue(Result.isFailure(admit("messages", bytesOf(message({ n: 3 })))))
     assert.isTrue(asksUsage)
     assert.strictEqual(choices, 1)
   })
 
-  it("of count_tokens generates nothing and needs no maximum", () => {
+  it("A body of count_tokens generates nothing and needs no maximum", () => {
     assert.isTrue(Result.isSuccess(admitCount(bytesOf(chat({})))))
     assert.isTrue(Result.isFailure(admitCount(bytesOf({ model: "swift-1" }))))
   })
 })
 
-describe("A body to be embedded", () => {
+describe("A body of embeddings", () => {
   const asked = (input: unknown, more: object = {}) =>
     admit("embeddings", bytesOf({ model: "vectors", input, ...more }))
 
   it.each([
     ["a text", "äöü", 6 + 16],
     ["texts", ["a", "bc"], 3 + 32],
-    ["tokens, which are as many as they are", [100_000, 2, 3], 3 + 16],
+    ["tokens", [100_000, 2, 3], 3 + 16],
     ["lists of tokens", [[1, 2], [3]], 3 + 32]
-  ])("is %s, and as many tokens at most as its bytes and 16 each", (_, input, bound) => {
+  ])("A body of embeddings may be %s: bytes or tokens, and 16 an input, bound it", (_, input, bound) => {
     const { choices, maxTokens, textTokensBound } = Result.getOrThrow(asked(input))
     assert.deepStrictEqual([textTokensBound, choices, maxTokens], [bound, 0, undefined])
   })
 
-  it("counts fields that nobody knows", () => {
+  it("The bound of a body of embeddings counts unknown fields", () => {
     const { textTokensBound } = Result.getOrThrow(asked("a", { dimensions: 3, instruction: "Look:" }))
     assert.strictEqual(textTokensBound, 1 + 16 + JSON.stringify("Look:").length)
   })
@@ -186,18 +186,18 @@ describe("A body to be embedded", () => {
   it.each([
     ["nothing", undefined],
     ["an empty text", ""],
-    ["no texts", []],
-    ["one text that is empty", ["a", ""]],
-    ["texts and tokens", ["a", [1]]],
+    ["an empty list", []],
+    ["a list with an empty text", ["a", ""]],
+    ["a list of texts and tokens", ["a", [1]]],
     ["an object", { text: "a" }],
     ["parts of a token", [1.5]],
     ["too many texts", Array.from({ length: 2049 }, () => "a")]
-  ])("is refused: %s", (_, input) => {
+  ])("A body of embeddings is rejected if its input is %s", (_, input) => {
     const read = asked(input)
     assert.strictEqual(Result.isFailure(read) ? read.failure.param : "", "input")
   })
 
-  it("is refused as a stream, and where another input hides behind the case of its letters", () => {
+  it("A body of embeddings is rejected if it asks for a stream, or has another input in other letter case", () => {
     const paramOf = (more: object) =>
       Result.match(asked("a", more), { onSuccess: () => "", onFailure: ({ param }) => param })
     assert.strictEqual(paramOf({ stream: true }), "stream")
@@ -214,7 +214,7 @@ describe("The bound of a prompt", () => {
   const source = { type: "base64", media_type: "image/png", data: "A".repeat(100_000) }
   const tools = [{ type: "function", function: { name: "look", parameters: {} } }]
 
-  it("is the bytes of its text and 16 a message", () => {
+  it("The bound of a prompt is the bytes of its text and 16 for each message", () => {
     const both = [
       { role: "system", content: "äöü" },
       { role: "user", content: [{ type: "text", text: "hello" }] }
@@ -222,7 +222,7 @@ describe("The bound of a prompt", () => {
     assert.deepStrictEqual(bound("openai", chat({ messages: both })), [6 + 5 + 32, 0])
   })
 
-  it("counts an image as one, not as its bytes, also in what a tool gave", () => {
+  it("The bound counts an image as one, not as its bytes, also in the result of a tool", () => {
     const content = [{ type: "text", text: "see" }, image, image]
     assert.deepStrictEqual(bound("openai", chat({ messages: [{ role: "user", content }] })), [3 + 16, 2])
     const result = { type: "tool_result", tool_use_id: "t", content: [{ type: "image", source }] }
@@ -234,7 +234,7 @@ describe("The bound of a prompt", () => {
     assert.isBelow(text, 100)
   })
 
-  it("counts of what lies elsewhere an image as one, and a document by what is sent of it", () => {
+  it("The bound counts an image elsewhere as one, and a document by the bytes that are sent", () => {
     const url = "https://elsewhere.example/x"
     const remote = (type: string) => ({ type, source: { type: "url", url } })
     const asked = (type: string) =>
@@ -243,13 +243,13 @@ describe("The bound of a prompt", () => {
     assert.deepStrictEqual(asked("document"), [16 + JSON.stringify(remote("document")).length, 0])
   })
 
-  it("counts text that hides in an image's part", () => {
+  it("The bound counts text that hides in an image's part", () => {
     const content = [{ ...image, text: "x".repeat(1000) }]
     const [text = 0] = bound("openai", chat({ messages: [{ role: "user", content }] }))
     assert.isAtLeast(text, 1000)
   })
 
-  it("counts tools, system text, arguments of tools and fields that nobody knows", () => {
+  it("The bound counts tools, system text, arguments of tools and unknown fields", () => {
     const [withTools = 0] = bound("openai", chat({ tools }))
     assert.strictEqual(withTools, 2 + 16 + JSON.stringify(tools).length + 600)
     assert.deepStrictEqual(bound("anthropic", message({ system: "sys" })), [3 + 2 + 16, 0])
@@ -260,7 +260,7 @@ describe("The bound of a prompt", () => {
   })
 
   it.prop(
-    "is at least the bytes of every text of its messages",
+    "The bound is at least the bytes of every text of the messages",
     [
       Schema.Array(Schema.Struct({ role: Schema.String, content: Schema.String })).check(
         Schema.isMinLength(1)
@@ -273,66 +273,67 @@ describe("The bound of a prompt", () => {
   )
 })
 
-describe("What a provider of the same style gets", () => {
+describe("A request to a provider of the same style", () => {
   const table: ReadonlyArray<readonly [name: string, body: string, expected: string]> = [
     [
-      "another model and nothing else",
+      "another model and every other byte unchanged",
       '{ "model" : "swift-1" ,\n "messages":[{"role":"user","content":"hi"}],"top_k":5}',
       '{ "model" : "swift-1-0613" ,\n "messages":[{"role":"user","content":"hi"}],"top_k":5}'
     ],
     [
-      "only the model of the outermost object is another",
+      "another model only in the outermost object",
       '{"messages":[{"role":"user","content":"{\\"model\\":\\"swift-1\\"}","model":"swift-1"}],"model":"swift-1"}',
       '{"messages":[{"role":"user","content":"{\\"model\\":\\"swift-1\\"}","model":"swift-1"}],"model":"swift-1-0613"}'
     ],
     [
-      "a key written with escapes is the model, too",
+      "another model also under a key written with escapes",
       String.raw`{"\u006dodel":"swift-1","messages":[{"role":"user","content":"\\"}]}`,
       String.raw`{"\u006dodel":"swift-1-0613","messages":[{"role":"user","content":"\\"}]}`
     ],
     [
-      "text of any language stays what it was",
+      "text of any language unchanged",
       '{"messages":[{"role":"user","content":"日本 \u{1f600} \\ud83d\\ude00"}],"model":"swift-1"}',
       '{"messages":[{"role":"user","content":"日本 \u{1f600} \\ud83d\\ude00"}],"model":"swift-1-0613"}'
     ],
     [
-      "usage of a stream is asked for where nothing was said of it",
+      "a request for the usage of a stream without options",
       '{"model":"swift-1","stream":true,"messages":[{"role":"user","content":"hi"}]}',
       '{"stream_options":{"include_usage":true},"model":"swift-1-0613","stream":true,"messages":[{"role":"user","content":"hi"}]}'
     ],
     [
-      "usage of a stream is asked for where it was declined",
+      "a request for the usage of a stream that declined it",
       '{"stream_options":{"a":[1],"include_usage":false},"model":"swift-1","stream":true,"messages":[{"role":"user","content":"hi"}]}',
       '{"stream_options":{"a":[1],"include_usage":true},"model":"swift-1-0613","stream":true,"messages":[{"role":"user","content":"hi"}]}'
     ],
     [
-      "usage of a stream is asked for beside other options",
+      "a request for the usage of a stream beside other options",
       '{"model":"swift-1","stream":true,"stream_options":{"a":1},"messages":[{"role":"user","content":"hi"}]}',
       '{"model":"swift-1-0613","stream":true,"stream_options":{"include_usage":true,"a":1},"messages":[{"role":"user","content":"hi"}]}'
     ],
     [
-      "usage of a stream is asked for in empty options",
+      "a request for the usage of a stream in empty options",
       '{"model":"swift-1","stream":true,"stream_options":{ },"messages":[{"role":"user","content":"hi"}]}',
       '{"model":"swift-1-0613","stream":true,"stream_options":{"include_usage":true },"messages":[{"role":"user","content":"hi"}]}'
     ],
     [
-      "usage of a stream is asked for instead of null",
+      "a request for the usage of a stream instead of null options",
       '{"model":"swift-1","stream":true,"stream_options":null,"messages":[{"role":"user","content":"hi"}]}',
       '{"model":"swift-1-0613","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}'
     ]
   ]
   for (const [name, body, expected] of table) {
-    it(`${name}`, () => assert.deepStrictEqual(parsed(sent("openai", body)), parsed(expected)))
+    it(`A provider of the same style gets ${name}`, () =>
+      assert.deepStrictEqual(parsed(sent("openai", body)), parsed(expected)))
   }
 
-  it("is the very body where nothing has to be another", () => {
+  it("A provider of the same style gets the very body of the client if nothing must change", () => {
     const body = admitted("anthropic", message({ stream: true }))
     const bytes = Result.getOrThrow(requestBody(body, testTarget("anthropic", "swift-1")))
     assert.strictEqual(bytes, body.bytes)
   })
 
   it.prop(
-    "differs in nothing but the model, whatever else stands in the body",
+    "A provider of the same style gets a body that differs only in the model, whatever else it contains",
     [Schema.Record(Schema.String, Schema.Json), Schema.String.check(Schema.isNonEmpty()), Schema.Boolean],
     ([others, name, atEnd]) => {
       const unknown = Object.fromEntries(Object.entries(others).map(([key, value]) => [`x${key}`, value]))

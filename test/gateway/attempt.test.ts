@@ -71,7 +71,7 @@ const untilFinish = chatText.slice(
 )
 
 describe("An attempt at a provider", () => {
-  it.effect("that breaks after content is the provider's failure", () =>
+  it.effect("A break after content is the provider's failure", () =>
     Effect.gen(function* () {
       const { body, delivered, ended, push } = yield* started()
       push(untilFinish.join(""))
@@ -81,7 +81,7 @@ describe("An attempt at a provider", () => {
     })
   )
 
-  it.effect("that says an error behind content is the provider's failure", () =>
+  it.effect("An error after content is the provider's failure", () =>
     Effect.gen(function* () {
       const { ended, push } = yield* started()
       push(`${untilFinish.join("")}data: {"error":{"message":"overloaded"}}\n\n`)
@@ -89,7 +89,7 @@ describe("An attempt at a provider", () => {
     })
   )
 
-  it.effect("is complete once its stream has said so, however its connection ends", () =>
+  it.effect("An attempt is complete once its stream has declared its end, however its connection ends", () =>
     Effect.gen(function* () {
       const { body, delivered, ended, push } = yield* started()
       push(chatText.join(""))
@@ -102,7 +102,7 @@ describe("An attempt at a provider", () => {
   const role = chatText[0] ?? ""
   const unended = (bytes: number) => `data: {"x":"${"x".repeat(bytes)}`
 
-  it.effect("has delivered nothing while its first frame has no end, however much has come of it", () =>
+  it.effect("An attempt delivers nothing while its first frame is incomplete, however large it grows", () =>
     Effect.gen(function* () {
       const { body, ended, push, read, text } = yield* started()
       push(role)
@@ -117,7 +117,7 @@ describe("An attempt at a provider", () => {
     })
   )
 
-  it.effect("fails, so that another can serve, when a frame before its first content outgrows 10 MiB", () =>
+  it.effect("An attempt fails before delivery if its first frame exceeds 10 MiB, so another may serve", () =>
     Effect.gen(function* () {
       const { ended, isCancelled, push, state, text } = yield* started()
       push(role)
@@ -133,7 +133,7 @@ describe("An attempt at a provider", () => {
     })
   )
 
-  it.effect("delivers a first content of 9 MiB, whatever pieces it comes in", () =>
+  it.effect("An attempt delivers a first content of 9 MiB in chunks of any size", () =>
     Effect.gen(function* () {
       const { body, ended, push, text } = yield* started()
       const content = `data: {"choices":[{"index":0,"delta":{"content":"${"x".repeat(9 * 1024 * 1024)}"}}]}\n\n`
@@ -145,7 +145,7 @@ describe("An attempt at a provider", () => {
     })
   )
 
-  it.effect("holds back at most 256 KiB of what is no content", () =>
+  it.effect("An attempt holds back at most 256 KiB of frames without content", () =>
     Effect.gen(function* () {
       const { delivered, push, read, text } = yield* started()
       const comment = `: ${"x".repeat(100 * 1024)}\n\n`
@@ -158,7 +158,7 @@ describe("An attempt at a provider", () => {
     })
   )
 
-  it.effect("is waited for until its first content, however many frames without any come meanwhile", () =>
+  it.effect("An attempt waits for the first content, however many frames without content precede it", () =>
     Effect.gen(function* () {
       const { ended, push, read, text } = yield* started()
       push(role)
@@ -187,7 +187,7 @@ describe("An attempt at a provider", () => {
   })
   const impatient: Timeouts = { firstByte: 1500, idle: 1500, response: 30_000 }
 
-  it.effect("may think for longer than it may be silent, as long as it shows signs of life", () =>
+  it.effect("A provider may think for longer than it may be silent, as long as it shows signs of life", () =>
     Effect.gen(function* () {
       const attempted = yield* started(takes, impatient)
       yield* pings(attempted, 20)
@@ -198,7 +198,7 @@ describe("An attempt at a provider", () => {
     })
   )
 
-  it.effect("fails in time, so that another can serve, when it shows nothing but signs of life", () =>
+  it.effect("An attempt fails in time for another provider if its provider shows only signs of life", () =>
     Effect.gen(function* () {
       const attempted = yield* started(takes, impatient)
       yield* pings(attempted, 31)
@@ -209,7 +209,7 @@ describe("An attempt at a provider", () => {
     })
   )
 
-  it.effect("may take as long again between two frames once there is content", () =>
+  it.effect("Each frame after content renews the time for the next one", () =>
     Effect.gen(function* () {
       const { delivered, ended, push, text } = yield* started()
       push(untilFinish.join(""))
@@ -227,7 +227,7 @@ describe("An attempt at a provider", () => {
   )
 
   it.effect(
-    "is not timed while its client has no room, and is over when that takes nothing for too long",
+    "An attempt is not timed while its client has no room, and ends if the client takes nothing",
     () =>
       Effect.gen(function* () {
         const waiting = yield* started(hasNoRoom)

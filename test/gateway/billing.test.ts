@@ -42,7 +42,7 @@ const check = Effect.map(
 layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
   const listed = (key: string) => Effect.map(get("/api/v1/llm/usage", { token: key }), ({ json }) => json)
 
-  it.effect("reserves the largest possible cost before anything is sent, where it shows as frozen", () =>
+  it.effect("The largest possible cost is reserved before anything is sent, and shows as frozen", () =>
     Effect.gen(function* () {
       const { agentId, key } = yield* spender()
       const { north } = yield* Providers
@@ -58,7 +58,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
     })
   )
 
-  it.effect("a provider that has lost count is paid what was reserved, at once", () =>
+  it.effect("A provider that reports too much is paid the reservation at once", () =>
     Effect.gen(function* () {
       const { agentId, key } = yield* spender(200)
       assert.strictEqual((yield* chat(key, { model: "mad" })).status, 200)
@@ -67,7 +67,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
     })
   )
 
-  it.effect("answers 402 where the credit does not cover the call, and nothing is sent", () =>
+  it.effect("A call that the credit does not cover is 402, and nothing is sent", () =>
     Effect.gen(function* () {
       const { key } = yield* spender(99)
       const { north } = yield* Providers
@@ -87,7 +87,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
   )
 
   it.effect(
-    "a hundred calls at once with credit for ten: ten are served, and the balance is never negative",
+    "A hundred calls at once with credit for ten leave ten served and the balance never negative",
     () =>
       Effect.gen(function* () {
         const { agentId, key } = yield* spender(1_000)
@@ -107,7 +107,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
       })
   )
 
-  it.effect("a key's credit limit holds over all its calls, also at once", () =>
+  it.effect("A key's credit limit holds over all its calls, also at once", () =>
     Effect.gen(function* () {
       const { key, keyId } = yield* spender(10_000, { credit_limit: 300_000_000n })
       const answers = yield* Effect.forEach(
@@ -125,7 +125,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
     })
   )
 
-  it.effect("rounds up once per call", () =>
+  it.effect("A charge is rounded up once per call", () =>
     Effect.gen(function* () {
       const { agentId, key } = yield* spender(1)
       yield* chat(key, { model: "cheap" })
@@ -134,7 +134,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
     })
   )
 
-  it.effect("counts tokens itself where the provider reports none, and says so", () =>
+  it.effect("The gateway counts tokens itself if the provider reports none, and says so", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       for (const stream of [false, true]) {
@@ -148,7 +148,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
     })
   )
 
-  it.effect("takes usage that is reported twice once", () =>
+  it.effect("Usage that is reported twice is charged once", () =>
     Effect.gen(function* () {
       const { agentId, key } = yield* spender()
       yield* chat(key, { model: "twice", stream: true })
@@ -156,7 +156,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
     })
   )
 
-  it.effect("never charges more than was reserved", () =>
+  it.effect("A charge never exceeds its reservation", () =>
     Effect.gen(function* () {
       const { agentId, key } = yield* spender()
       yield* chat(key, { model: "small", max_tokens: 5 })
@@ -164,7 +164,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
     })
   )
 
-  it.effect("a model that costs nothing needs no credit, and its calls are listed", () =>
+  it.effect("A model that costs nothing needs no credit, and its calls are listed", () =>
     Effect.gen(function* () {
       const { key } = yield* spender(0)
       assert.strictEqual((yield* chat(key, { model: "free" })).status, 200)
@@ -176,7 +176,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
     })
   )
 
-  it.effect("a reservation whose call ended with its process is let go after ten minutes, once", () =>
+  it.effect("A reservation whose call ended with its process is released after ten minutes, once", () =>
     Effect.gen(function* () {
       const { agentId, key, keyId } = yield* spender(10, { credit_limit: 10_000_000n })
       const billing = yield* GatewayBilling
@@ -215,7 +215,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
     })
   )
 
-  it.effect("all of it agrees with the ledger to the micro-credit", () =>
+  it.effect("All charges agree with the ledger to the micro-credit", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const checked = yield* Credits.use((credits) => credits.check)

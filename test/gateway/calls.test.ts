@@ -28,7 +28,7 @@ const cost = 12_200n
 const messagesVersion = { "anthropic-version": "2023-06-01" }
 
 layer(gatewayServer(models))("A call", (it) => {
-  it.effect("of a chat completion is answered, charged and listed", () =>
+  it.effect("A chat completion is answered, charged and listed", () =>
     Effect.gen(function* () {
       const { agentId, key, keyId } = yield* spender()
       const answer = yield* chat(key, { model: "plain" })
@@ -66,7 +66,7 @@ layer(gatewayServer(models))("A call", (it) => {
     })
   )
 
-  it.effect("that is streamed comes in events, with the usage only where it was asked for", () =>
+  it.effect("A streamed call comes in events, with the usage only if it was requested", () =>
     Effect.gen(function* () {
       const { agentId, key } = yield* spender()
       const { north } = yield* Providers
@@ -87,7 +87,7 @@ layer(gatewayServer(models))("A call", (it) => {
     })
   )
 
-  it.effect("of a message is answered by a provider of either style", () =>
+  it.effect("A message is answered by a provider of either style", () =>
     Effect.gen(function* () {
       const { agentId, key } = yield* spender()
       for (const model of ["claude", "plain"]) {
@@ -106,7 +106,7 @@ layer(gatewayServer(models))("A call", (it) => {
     })
   )
 
-  it.effect("that cannot be translated is rejected by the field's name, also in words, in both styles", () =>
+  it.effect("A call that cannot be translated is rejected by the field's name, in both styles", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const message400 = yield* message(key, { model: "plain", mcp_servers: [{ name: "x" }] })
@@ -141,7 +141,7 @@ layer(gatewayServer(models))("A call", (it) => {
     ["anthropic", 405, "GET", `${messagesPath}/count_tokens`],
     ["anthropic", 405, "POST", `${base}/models`, messagesVersion]
   ]
-  it.effect.each(refused)("in the style %s: %i for %s %s is an error of that style", (given) =>
+  it.effect.each(refused)("An error in the style %s has status %i for %s %s", (given) =>
     Effect.gen(function* () {
       const [style, status, method, path, headers = {}] = given
       const answer = yield* send(method, path, { headers: { ...headers, "x-request-id": "the-same" } })
@@ -163,7 +163,7 @@ layer(gatewayServer(models))("A call", (it) => {
     })
   )
 
-  it.effect("of a path that is none is told which there are", () =>
+  it.effect("A call of an unknown path is told the known ones", () =>
     Effect.gen(function* () {
       const { json } = yield* send("POST", `${base}/batches`)
       for (const path of [chatPath, messagesPath, `${base}/models`]) {
@@ -172,7 +172,7 @@ layer(gatewayServer(models))("A call", (it) => {
     })
   )
 
-  it.effect("elsewhere keeps the shape of everything else", () =>
+  it.effect("Errors of the rest of the API keep their own shape", () =>
     Effect.gen(function* () {
       for (const path of ["/api/v1/llm", "/api/v1/llm/v2", "/api/v1/llm/v1x", "/api/v1/llm/usage/x"]) {
         const answer = yield* send("GET", path, { headers: messagesVersion })
@@ -183,7 +183,7 @@ layer(gatewayServer(models))("A call", (it) => {
 })
 
 layer(gatewayServer(models))("A call of an instance that stops", (it) => {
-  it.effect("is asked in its style to try again", () =>
+  it.effect("A call of an instance that stops is asked in its style to try again", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       yield* Health.use(({ stop }) => stop)

@@ -31,7 +31,7 @@ const Tokens = Schema.Struct({
 })
 
 describe("A cost", () => {
-  it("is exact for each kind of tokens and for images, and rounded up once", () => {
+  it("A cost is exact for each kind of tokens and for images, and rounded up once", () => {
     const tokens = { ...tokensOf(1000, 100), cached: 600, written: 200, writtenLong: 100, reasoning: 40 }
     // In millionths of a credit: 100 x 1 000, 600 x 100, 200 x 1 250, 100 x 2 000, 60 x 5 000, 40 x 7 000, 2 x 30 000.
     assert.strictEqual(costOf(price, tokens, 2), 1_250_000n)
@@ -41,7 +41,7 @@ describe("A cost", () => {
   })
 
   it.prop(
-    "is never more than the most that is reserved, whatever of it is cached or reasoning",
+    "A cost is never more than the reservation, whatever part of it is cached or reasoning",
     [Tokens],
     ([given]) => {
       const reported = {
@@ -78,7 +78,7 @@ describe("Usage of chat completions", () => {
     [{ prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 9 } }, { cached: 4, written: 6 }],
     [{ completion_tokens_details: { reasoning_tokens: 3 } }, { reasoning: 3 }],
     [{ total_tokens: 35 }, { completion: 25, reasoning: 20 }]
-  ])("%j has %j", (reported, expected) => {
+  ])("A report of chat completions with %j has the usage %j", (reported, expected) => {
     assert.deepStrictEqual(chatUsage({ prompt_tokens: 10, completion_tokens: 5, ...reported }), {
       ...plainUsage(10, 5),
       ...expected
@@ -168,7 +168,7 @@ const searched = (uses: number) => ({
 const long = "x".repeat(2000)
 const user = [{ role: "user", content: long }]
 
-layer(gatewayServer(models, {}, "usual", allowed))("A call", (it) => {
+layer(gatewayServer(models, {}, "usual", allowed))("The charge of a call", (it) => {
   const newest = (key: string) =>
     Effect.map(get("/api/v1/llm/usage", { token: key }), ({ json }) => member(json, "items", 0))
 
@@ -177,7 +177,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("A call", (it) => {
     ({ differences }) => assert.deepStrictEqual(differences, [])
   )
 
-  it.effect("pays what came from a cache, went to it, and was reasoning, each at its price", () =>
+  it.effect("A call pays for cached, written and reasoning tokens, each at its price", () =>
     Effect.gen(function* () {
       const { agentId, key } = yield* spender()
       const { north, south } = yield* Providers
@@ -202,7 +202,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("A call", (it) => {
     })
   )
 
-  it.effect("shows the prices of the parts that have one, with the models", () =>
+  it.effect("The list of models shows the prices of the parts that have one", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { json } = yield* get("/api/v1/llm/v1/models/chat-parts", { token: key })
@@ -224,7 +224,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("A call", (it) => {
   it.effect.each([
     { input_tokens: 10, output_tokens: 50 },
     { input_tokens: 0, output_tokens: 50 }
-  ])("is charged what it shows, whatever a provider repeats of its usage: %j", (usage) =>
+  ])("A call is charged the usage that it shows, whatever part of it a provider repeats: %j", (usage) =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { south } = yield* Providers
@@ -243,7 +243,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("A call", (it) => {
     })
   )
 
-  it.effect("tells what it cost and what is left, a stream what it may cost at most", () =>
+  it.effect("An answer tells its cost and the remaining credit, a stream its maximum cost", () =>
     Effect.gen(function* () {
       const { key } = yield* spender(10)
       const whole = yield* chat(key, { model: "chat-extras", messages: user, max_tokens: 10 })
@@ -267,53 +267,50 @@ layer(gatewayServer(models, {}, "usual", allowed))("A call", (it) => {
     })
   )
 
-  it.effect(
-    "that is not covered is told whether its credit is used up or only reserved, and what would be",
-    () =>
-      Effect.gen(function* () {
-        const { key } = yield* spender(50)
-        const { north } = yield* Providers
-        const none = yield* chat(key, { model: "held" })
-        assert.deepStrictEqual([none.status, none.json["code"]], [402, "insufficient_credit"])
-        assert.strictEqual(none.headers.get("x-auspex-credit-left"), "50")
-        assert.isNull(none.headers.get("retry-after"))
-        assert.include(String(none.json["detail"]), "lower max_tokens to 50, or have the owner add credit")
-        const before = north.received.length
-        const [first, second] = yield* Effect.all(
-          [
-            chat(key, { model: "held", max_tokens: 30 }),
-            Effect.andThen(
-              Effect.promise(async () => {
-                while (north.received.length === before)
-                  await new Promise((resolve) => setTimeout(resolve, 2))
-              }),
-              chat(key, { model: "held", max_tokens: 30 })
-            )
-          ],
-          { concurrency: "unbounded" }
-        )
-        assert.strictEqual(first.status, 200)
-        assert.deepStrictEqual([second.status, second.json["code"]], [402, "credit_in_flight"])
-        assert.strictEqual(second.headers.get("x-should-retry"), "true")
-        assert.strictEqual(second.headers.get("retry-after"), "5")
-        assert.include(
-          String(second.json["detail"]),
-          "the agent has 20 available, beside 30 that calls under way"
-        )
-        assert.include(
-          String(second.json["detail"]),
-          "lower max_tokens to 20, or try again when they have ended"
-        )
-        const limited = yield* spender(1000, { credit_limit: 40_000_000n })
-        const [one, other] = yield* Effect.forEach(
-          [1, 2],
-          () => chat(limited.key, { model: "held", max_tokens: 30 }),
-          { concurrency: "unbounded" }
-        )
-        const refused = one?.status === 402 ? one : other
-        assert.include(String(refused?.json["detail"]), "the key's credit_limit leaves")
-        assert.strictEqual(refused?.json["code"], "credit_in_flight")
-      })
+  it.effect("An uncovered call is told whether credit is used up or only reserved, and what is covered", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender(50)
+      const { north } = yield* Providers
+      const none = yield* chat(key, { model: "held" })
+      assert.deepStrictEqual([none.status, none.json["code"]], [402, "insufficient_credit"])
+      assert.strictEqual(none.headers.get("x-auspex-credit-left"), "50")
+      assert.isNull(none.headers.get("retry-after"))
+      assert.include(String(none.json["detail"]), "lower max_tokens to 50, or have the owner add credit")
+      const before = north.received.length
+      const [first, second] = yield* Effect.all(
+        [
+          chat(key, { model: "held", max_tokens: 30 }),
+          Effect.andThen(
+            Effect.promise(async () => {
+              while (north.received.length === before) await new Promise((resolve) => setTimeout(resolve, 2))
+            }),
+            chat(key, { model: "held", max_tokens: 30 })
+          )
+        ],
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(first.status, 200)
+      assert.deepStrictEqual([second.status, second.json["code"]], [402, "credit_in_flight"])
+      assert.strictEqual(second.headers.get("x-should-retry"), "true")
+      assert.strictEqual(second.headers.get("retry-after"), "5")
+      assert.include(
+        String(second.json["detail"]),
+        "the agent has 20 available, beside 30 that calls under way"
+      )
+      assert.include(
+        String(second.json["detail"]),
+        "lower max_tokens to 20, or try again when they have ended"
+      )
+      const limited = yield* spender(1000, { credit_limit: 40_000_000n })
+      const [one, other] = yield* Effect.forEach(
+        [1, 2],
+        () => chat(limited.key, { model: "held", max_tokens: 30 }),
+        { concurrency: "unbounded" }
+      )
+      const refused = one?.status === 402 ? one : other
+      assert.include(String(refused?.json["detail"]), "the key's credit_limit leaves")
+      assert.strictEqual(refused?.json["code"], "credit_in_flight")
+    })
   )
 
   const refusedOf = {
@@ -346,7 +343,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("A call", (it) => {
     ]
   } as const
 
-  it.effect("that asks for what costs more than tokens is refused by its name, and nothing is sent", () =>
+  it.effect("A call that requests a priced feature is rejected by its name, and nothing is sent", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { north, south } = yield* Providers
@@ -372,30 +369,28 @@ layer(gatewayServer(models, {}, "usual", allowed))("A call", (it) => {
     })
   )
 
-  it.effect(
-    "may ask for what costs no more: usual tiers, its own tools, those that the provider has written",
-    () =>
-      Effect.gen(function* () {
-        const { key } = yield* spender()
-        const own = { type: "function", function: { name: "look" } }
-        const chatBody = { service_tier: "auto", modalities: ["text"], tools: [own], prediction: null }
-        assert.strictEqual((yield* chat(key, { model: "chat-extras", ...chatBody })).status, 200)
-        const tools = [
-          { type: "bash_20250124", name: "bash" },
-          { type: "custom", name: "own", input_schema: {} }
-        ]
-        const edits = [{ type: "clear_tool_uses_20250919" }]
-        const messageBody = {
-          service_tier: "standard_only",
-          tools,
-          mcp_servers: [],
-          context_management: { edits }
-        }
-        assert.strictEqual((yield* message(key, { model: "messages-extras", ...messageBody })).status, 200)
-      })
+  it.effect("A call may request tools and service tiers without a price of their own", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const own = { type: "function", function: { name: "look" } }
+      const chatBody = { service_tier: "auto", modalities: ["text"], tools: [own], prediction: null }
+      assert.strictEqual((yield* chat(key, { model: "chat-extras", ...chatBody })).status, 200)
+      const tools = [
+        { type: "bash_20250124", name: "bash" },
+        { type: "custom", name: "own", input_schema: {} }
+      ]
+      const edits = [{ type: "clear_tool_uses_20250919" }]
+      const messageBody = {
+        service_tier: "standard_only",
+        tools,
+        mcp_servers: [],
+        context_management: { edits }
+      }
+      assert.strictEqual((yield* message(key, { model: "messages-extras", ...messageBody })).status, 200)
+    })
   )
 
-  it.effect("that asks for what its provider allows pays for it", () =>
+  it.effect("A call pays for a priced feature that its provider allows", () =>
     Effect.gen(function* () {
       const { agentId, key } = yield* spender()
       const { south } = yield* Providers
@@ -417,7 +412,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("A call", (it) => {
     })
   )
 
-  it.effect("with searches reserves what they may add to its prompt, read again after each", () =>
+  it.effect("A call with searches reserves what they may add to its prompt, read again after each", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { south } = yield* Providers
@@ -434,7 +429,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("A call", (it) => {
     })
   )
 
-  it.effect("may be served by whichever of its providers allows what it asks for", () =>
+  it.effect("A call with a priced feature may be served by any of its providers that allows it", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const answer = yield* message(key, { model: "strict", speed: "fast" })

@@ -1,4 +1,4 @@
-/** When a route is skipped, and when it is not. */
+/** Rules by which a route is skipped. */
 import { assert, describe, it } from "@effect/vitest"
 import { makeCircuitBreaker } from "../../src/layers/gateway/circuitBreaker.ts"
 import type { RouteSetting } from "../../src/layers/gateway/configuration.ts"
@@ -14,8 +14,8 @@ const route: RouteSetting = {
 }
 const failed = (retryAfterMillis: number | undefined) => ({ isLimit: false, retryAfterMillis })
 
-describe("A route cools down", () => {
-  it("after three failures in a row, for 30 s or what Retry-After said; then one probe decides", () => {
+describe("The circuit breaker of a route", () => {
+  it("A route cools down after three failures in a row, for 30 s or the Retry-After; then one probe decides", () => {
     for (const [said, millis] of [
       [undefined, 30_000],
       [7000, 7000]
@@ -34,7 +34,7 @@ describe("A route cools down", () => {
     }
   })
 
-  it("not after failures with an answer between them", () => {
+  it("A route with an answer between its failures does not cool down", () => {
     const circuitBreaker = makeCircuitBreaker()
     for (const isFailure of [true, true, false, true, true]) {
       if (isFailure) circuitBreaker.failed(route, 0, failed(undefined))
@@ -43,7 +43,7 @@ describe("A route cools down", () => {
     assert.isFalse(circuitBreaker.isOpen(route, 0))
   })
 
-  it("at once for as long as it says where its limit is reached", () => {
+  it("A route whose limit is reached cools down at once for its Retry-After", () => {
     const circuitBreaker = makeCircuitBreaker()
     circuitBreaker.failed(route, 0, { isLimit: true, retryAfterMillis: 60_000 })
     assert.isTrue(circuitBreaker.isOpen(route, 59_999))
@@ -53,7 +53,7 @@ describe("A route cools down", () => {
     assert.isFalse(circuitBreaker.isOpen(route, 60_000))
   })
 
-  it("for all of it, though a call succeeds that had begun before", () => {
+  it("A route cools down for the whole time, even if a call that began before succeeds", () => {
     const circuitBreaker = makeCircuitBreaker()
     circuitBreaker.failed(route, 1000, { isLimit: true, retryAfterMillis: 60_000 })
     circuitBreaker.succeeded(route, 999)

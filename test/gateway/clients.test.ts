@@ -65,7 +65,7 @@ const failed = (call: () => Promise<unknown>) =>
 
 layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (it) => {
   for (const kind of kinds) {
-    it.effect(`is answered (a provider of ${kind})`, () =>
+    it.effect(`The openai client is answered (at ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, openai } = yield* clients()
         const model = `${kind}-plain`
@@ -80,7 +80,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       })
     )
 
-    it.effect(`streams with tools and thinking, and answers what they gave (a provider of ${kind})`, () =>
+    it.effect(`The openai client streams with tools and thinking, and answers them (at ${kind})`, () =>
       Effect.gen(function* () {
         const { openai } = yield* clients()
         const { north, south } = yield* Providers
@@ -141,7 +141,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       })
     )
 
-    it.effect(`is given a response (a provider of ${kind})`, () =>
+    it.effect(`The openai client gets a response (at ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, key, openai } = yield* clients()
         const model = `${kind}-plain`
@@ -166,75 +166,71 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       })
     )
 
-    it.effect(
-      `streams a response with tools and reasoning, and sends them back (a provider of ${kind})`,
-      () =>
-        Effect.gen(function* () {
-          const { agentId, openai } = yield* clients()
-          const { north, south } = yield* Providers
-          const asked = {
-            model: `${kind}-tools`,
-            store: false,
-            include: ["reasoning.encrypted_content" as const],
-            tools: [
-              { type: "function" as const, name: "look", description: "Looks.", parameters, strict: false },
-              { type: "function" as const, name: "wait", parameters: null, strict: null }
-            ]
-          }
-          const stream = openai.responses.stream({ ...asked, input: [user] })
-          const numbers: Array<number> = []
-          stream.on("event", ({ sequence_number }) => numbers.push(sequence_number))
-          const { output, status, usage } = yield* Effect.promise(() => stream.finalResponse())
-          assert.deepStrictEqual(
-            numbers,
-            numbers.map((_, index) => index)
-          )
-          assert.strictEqual(status, "completed")
-          assert.strictEqual(usage?.output_tokens, 50)
-          const told = output.map((item) => {
-            if (item.type === "reasoning") return item.summary.map(({ text }) => text)
-            if (item.type === "message")
-              return item.content.map((part) => (part.type === "output_text" ? part.text : ""))
-            return item.type === "function_call" ? [item.name, item.arguments] : []
-          })
-          assert.deepStrictEqual(told, [
-            ["Let me see."],
-            ["Looking."],
-            ["look", '{"at":"fox"}'],
-            ["wait", "{}"]
-          ])
-          assert.strictEqual((yield* stateOf(`agent:${agentId}`)).held, 0n)
-
-          const results = output.flatMap((item) =>
-            item.type === "function_call"
-              ? [{ type: "function_call_output" as const, call_id: item.call_id, output: "a fox" }]
-              : []
-          )
-          // The client's types have items that come and cannot be sent.
-          const given = output.flatMap((item) =>
-            item.type === "reasoning" || item.type === "message" || item.type === "function_call"
-              ? [item]
-              : []
-          )
-          const again = openai.responses.create({ ...asked, input: [user, ...given, ...results] })
-          assert.strictEqual((yield* Effect.promise(() => again)).output_text, "Looking.")
-          const sent = JSON.parse((kind === "chat" ? north : south).received.at(-1)?.text ?? "")
-          const roles = sent.messages.map(({ role }: { role: string }) => role)
-          if (kind === "chat") {
-            assert.deepStrictEqual(roles, ["user", "assistant", "tool", "tool"])
-            assert.strictEqual(sent.messages[1].reasoning_content, "Let me see.")
-          } else {
-            assert.deepStrictEqual(roles, ["user", "assistant", "user"])
-            assert.deepStrictEqual(sent.messages[1].content[0], {
-              type: "thinking",
-              thinking: "Let me see.",
-              signature: "c2ln"
-            })
-          }
+    it.effect(`The openai client streams a response with tools and reasoning, and answers (at ${kind})`, () =>
+      Effect.gen(function* () {
+        const { agentId, openai } = yield* clients()
+        const { north, south } = yield* Providers
+        const asked = {
+          model: `${kind}-tools`,
+          store: false,
+          include: ["reasoning.encrypted_content" as const],
+          tools: [
+            { type: "function" as const, name: "look", description: "Looks.", parameters, strict: false },
+            { type: "function" as const, name: "wait", parameters: null, strict: null }
+          ]
+        }
+        const stream = openai.responses.stream({ ...asked, input: [user] })
+        const numbers: Array<number> = []
+        stream.on("event", ({ sequence_number }) => numbers.push(sequence_number))
+        const { output, status, usage } = yield* Effect.promise(() => stream.finalResponse())
+        assert.deepStrictEqual(
+          numbers,
+          numbers.map((_, index) => index)
+        )
+        assert.strictEqual(status, "completed")
+        assert.strictEqual(usage?.output_tokens, 50)
+        const told = output.map((item) => {
+          if (item.type === "reasoning") return item.summary.map(({ text }) => text)
+          if (item.type === "message")
+            return item.content.map((part) => (part.type === "output_text" ? part.text : ""))
+          return item.type === "function_call" ? [item.name, item.arguments] : []
         })
+        assert.deepStrictEqual(told, [
+          ["Let me see."],
+          ["Looking."],
+          ["look", '{"at":"fox"}'],
+          ["wait", "{}"]
+        ])
+        assert.strictEqual((yield* stateOf(`agent:${agentId}`)).held, 0n)
+
+        const results = output.flatMap((item) =>
+          item.type === "function_call"
+            ? [{ type: "function_call_output" as const, call_id: item.call_id, output: "a fox" }]
+            : []
+        )
+        // The client's types have items that come and cannot be sent.
+        const given = output.flatMap((item) =>
+          item.type === "reasoning" || item.type === "message" || item.type === "function_call" ? [item] : []
+        )
+        const again = openai.responses.create({ ...asked, input: [user, ...given, ...results] })
+        assert.strictEqual((yield* Effect.promise(() => again)).output_text, "Looking.")
+        const sent = JSON.parse((kind === "chat" ? north : south).received.at(-1)?.text ?? "")
+        const roles = sent.messages.map(({ role }: { role: string }) => role)
+        if (kind === "chat") {
+          assert.deepStrictEqual(roles, ["user", "assistant", "tool", "tool"])
+          assert.strictEqual(sent.messages[1].reasoning_content, "Let me see.")
+        } else {
+          assert.deepStrictEqual(roles, ["user", "assistant", "user"])
+          assert.deepStrictEqual(sent.messages[1].content[0], {
+            type: "thinking",
+            thinking: "Let me see.",
+            signature: "c2ln"
+          })
+        }
+      })
     )
 
-    it.effect(`sees the stream of a response break off as an error (a provider of ${kind})`, () =>
+    it.effect(`The openai client sees a broken stream of a response as an error (at ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, openai } = yield* clients()
         let text = ""
@@ -254,7 +250,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       })
     )
 
-    it.effect(`may leave in the middle, and pays for what it got (a provider of ${kind})`, () =>
+    it.effect(`The openai client may leave in the middle, and pays for its part (at ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, key, openai } = yield* clients()
         yield* Effect.promise(async () => {
@@ -278,7 +274,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       })
     )
 
-    it.effect(`sees a stream break off as an error (a provider of ${kind})`, () =>
+    it.effect(`The openai client sees a broken stream as an error (at ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, openai } = yield* clients()
         let text = ""
@@ -298,7 +294,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
     )
   }
 
-  it.effect("gets its own kinds of errors, and does not try again what was tried three times", () =>
+  it.effect("The openai client gets its own kinds of errors, and does not repeat exhausted calls", () =>
     Effect.gen(function* () {
       const { openai } = yield* clients()
       const { url } = yield* TestServer
@@ -340,7 +336,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
     })
   )
 
-  it.effect("is told what would be right where a response cannot be as it is asked for", () =>
+  it.effect("The openai client learns what would be right if a response cannot be made as requested", () =>
     Effect.gen(function* () {
       const { openai } = yield* clients()
       const ask = (more: object) =>
@@ -365,7 +361,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
     })
   )
 
-  it.effect("gets embeddings, as the bytes that it asks for by itself or as numbers", () =>
+  it.effect("The openai client gets embeddings, as the bytes that it requests by default or as numbers", () =>
     Effect.gen(function* () {
       const { agentId, openai } = yield* clients()
       const ask = (more: object) =>
@@ -396,7 +392,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
     })
   )
 
-  it.effect("is told so in errors of its own kind where it calls what is not there", () =>
+  it.effect("The openai client gets an error of its own kind for an unknown path", () =>
     Effect.gen(function* () {
       const { openai } = yield* clients()
       const error = yield* failed(() => openai.moderations.create({ input: "Hello" }))
@@ -407,7 +403,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
     })
   )
 
-  it.effect("lists the models and finds one, also with a slash in its name", () =>
+  it.effect("The openai client lists the models and finds one, also with a slash in its name", () =>
     Effect.gen(function* () {
       const { openai } = yield* clients()
       const listed = yield* Effect.promise(async () => {
@@ -440,7 +436,7 @@ const settledCall = Effect.fnUntraced(function* (key: string) {
 
 layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk client", (it) => {
   for (const kind of kinds) {
-    it.effect(`is answered (a provider of ${kind})`, () =>
+    it.effect(`The Anthropic client is answered (at ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, anthropic } = yield* clients()
         const model = `${kind}-plain`
@@ -461,7 +457,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
       })
     )
 
-    it.effect(`streams with tools and thinking, and answers what they gave (a provider of ${kind})`, () =>
+    it.effect(`The Anthropic client streams with tools and thinking, and answers them (at ${kind})`, () =>
       Effect.gen(function* () {
         const { anthropic } = yield* clients()
         const asked = {
@@ -499,7 +495,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
       })
     )
 
-    it.effect(`sees a stream break off as an error (a provider of ${kind})`, () =>
+    it.effect(`The Anthropic client sees a broken stream as an error (at ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, anthropic } = yield* clients()
         const error = yield* failed(() =>
@@ -513,7 +509,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
       })
     )
 
-    it.effect(`may leave in the middle, and pays for what it got (a provider of ${kind})`, () =>
+    it.effect(`The Anthropic client may leave in the middle, and pays for its part (at ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, anthropic, key } = yield* clients()
         yield* failed(async () => {
@@ -533,7 +529,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
     )
   }
 
-  it.effect("gets its own kinds of errors, and does not try again what was tried three times", () =>
+  it.effect("The Anthropic client gets its own kinds of errors, and does not repeat exhausted calls", () =>
     Effect.gen(function* () {
       const { anthropic } = yield* clients()
       const { url } = yield* TestServer
@@ -560,7 +556,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
     })
   )
 
-  it.effect("is told so in errors of its own kind where it calls what is not there", () =>
+  it.effect("The Anthropic client gets an error of its own kind for an unknown path", () =>
     Effect.gen(function* () {
       const { anthropic } = yield* clients()
       const error = yield* failed(() => anthropic.messages.batches.list())
@@ -571,7 +567,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
     })
   )
 
-  it.effect("counts tokens of a prompt", () =>
+  it.effect("The Anthropic client counts the tokens of a prompt", () =>
     Effect.gen(function* () {
       const { anthropic } = yield* clients()
       const count = (content: string) =>
@@ -583,29 +579,31 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
     })
   )
 
-  it.effect("pages through the models and finds one, also with a slash in its name", () =>
-    Effect.gen(function* () {
-      const { anthropic } = yield* clients()
-      const listed = yield* Effect.promise(async () => {
-        const ids: Array<string> = []
-        for await (const { id } of anthropic.models.list({ limit: 5 })) ids.push(id)
-        return ids
+  it.effect(
+    "The Anthropic client pages through the models and finds one, also with a slash in its name",
+    () =>
+      Effect.gen(function* () {
+        const { anthropic } = yield* clients()
+        const listed = yield* Effect.promise(async () => {
+          const ids: Array<string> = []
+          for await (const { id } of anthropic.models.list({ limit: 5 })) ids.push(id)
+          return ids
+        })
+        assert.deepStrictEqual(
+          listed,
+          models.map(({ name }) => name)
+        )
+        const found = yield* Effect.promise(() => anthropic.models.retrieve("acme/large-2"))
+        assert.strictEqual(found.display_name, "acme/large-2")
+        assert.deepStrictEqual([found.max_tokens, found.max_input_tokens], [100, 200_000])
+        assert.strictEqual(found.capabilities?.image_input.supported, true)
+        assert.strictEqual(found.capabilities?.thinking.supported, false)
+        const plain = yield* Effect.promise(() => anthropic.models.retrieve("chat-plain"))
+        assert.deepStrictEqual([plain.max_input_tokens, plain.capabilities], [null, null])
+        assert.instanceOf(
+          yield* failed(() => anthropic.models.retrieve("nothing")),
+          AnthropicErrors.NotFoundError
+        )
       })
-      assert.deepStrictEqual(
-        listed,
-        models.map(({ name }) => name)
-      )
-      const found = yield* Effect.promise(() => anthropic.models.retrieve("acme/large-2"))
-      assert.strictEqual(found.display_name, "acme/large-2")
-      assert.deepStrictEqual([found.max_tokens, found.max_input_tokens], [100, 200_000])
-      assert.strictEqual(found.capabilities?.image_input.supported, true)
-      assert.strictEqual(found.capabilities?.thinking.supported, false)
-      const plain = yield* Effect.promise(() => anthropic.models.retrieve("chat-plain"))
-      assert.deepStrictEqual([plain.max_input_tokens, plain.capabilities], [null, null])
-      assert.instanceOf(
-        yield* failed(() => anthropic.models.retrieve("nothing")),
-        AnthropicErrors.NotFoundError
-      )
-    })
   )
 })

@@ -49,7 +49,7 @@ const secretsOf = (provider: ProviderSetting | undefined) =>
 describe("The gateway's file", () => {
   const configuration = Result.getOrThrow(parsed(file))
 
-  it("says providers, models, exact prices and routes, with defaults", () => {
+  it("The gateway's file gives providers, models, exact prices and routes, with defaults", () => {
     const north = configuration.providers.get("north")
     assert.strictEqual(north?.translates, true)
     assert.deepStrictEqual(secretsOf(north), [["api_key_env", "key-of-NORTH_KEY"]])
@@ -99,11 +99,11 @@ describe("The gateway's file", () => {
       "max_output_tokens: 8192\n    capabilities: [tools, magic]",
       "models[0].capabilities[1]"
     ]
-  ])("names the path of a wrong value: %s as %s", (right, wrong, path) => {
+  ])("A wrong value is named by its path: %s as %s", (right, wrong, path) => {
     assert.include(problems(file.replace(right, wrong)).join("\n"), `${path}:`)
   })
 
-  it("says what its providers are asked for beside tokens, and what parts of these cost", () => {
+  it("The gateway's file gives the priced features of its providers, and the prices of their parts", () => {
     const more = file
       .replace(
         "translate: false",
@@ -155,11 +155,11 @@ describe("The gateway's file", () => {
     ["SOUTH_KEY", "SOUTH_KEY, rename: { tier: Service_Tier }", "providers[1].rename.tier"],
     ["SOUTH_KEY", "SOUTH_KEY, rename: { seed: max_tokens }", "providers[1].rename.seed"],
     ["SOUTH_KEY", "SOUTH_KEY, omit: [seed], rename: { seed: random_seed }", "providers[1].rename.seed"]
-  ])("names what is wrong with how a provider is asked: %s as %s", (right, wrong, path) => {
+  ])("A wrong setting of a provider's requests is named by its path: %s as %s", (right, wrong, path) => {
     assert.include(problems(file.replace(right, wrong)).join("\n"), `${path}:`)
   })
 
-  it("says how a provider is asked: with which keys, headers, parameters and members", () => {
+  it("The gateway's file gives the keys, headers, parameters and members of a provider's requests", () => {
     const more = file.replace(
       "SOUTH_KEY",
       `[SOUTH_KEY, SOUTH_KEY_2], key_file: ./south, auth: bearer, headers: { X-Team: a b }, query: { v: "1" },
@@ -191,7 +191,7 @@ describe("The gateway's file", () => {
     routes: [{ provider: north, model: vectors-1-large }]
 `
 
-  it("has models of embeddings, which generate nothing", () => {
+  it("The gateway's file may have models of embeddings, which generate nothing", () => {
     const model = Result.getOrThrow(parsed(file + vectors)).models.get("vectors-1")
     assert.deepStrictEqual([model?.embeds, model?.maxOutputTokens], [true, 0])
     assert.deepStrictEqual(model?.price, priced({ input: 10_000_000n, output: 0n }))
@@ -206,11 +206,11 @@ describe("The gateway's file", () => {
     ["capabilities: [embeddings]", "capabilities: [tools]", "models[2].price.output"],
     ["capabilities: [embeddings]", "capabilities: [tools]", "models[2].max_output_tokens"],
     ["max_output_tokens: 8192", "max_output_tokens: 8192\n    fallback: [vectors-1]", "models[0].fallback[0]"]
-  ])("names what is wrong with them: %s as %s", (right, wrong, path) => {
+  ])("A wrong setting of a model of embeddings is named by its path: %s as %s", (right, wrong, path) => {
     assert.include(problems((file + vectors).replace(right, wrong)).join("\n"), `${path}:`)
   })
 
-  it("has the timeouts of a model in the place of its provider's", () => {
+  it("The timeouts of a model replace those of its provider", () => {
     const more = file
       .replace("NORTH_KEY }", "NORTH_KEY, idle_timeout: 7 seconds, response_timeout: 8 seconds }")
       .replace("name: swift-1", "name: swift-1\n    response_timeout: 9 seconds")
@@ -219,13 +219,13 @@ describe("The gateway's file", () => {
     assert.deepStrictEqual(south?.timeouts, { firstByte: 120_000, idle: 60_000, response: 9000 })
   })
 
-  it("names the variable of a key that is not set, and what is no YAML", () => {
+  it("An unset variable of a key is named, and so is a text that is no YAML", () => {
     const missing = parsed(file, isNotSet)
     assert.include(Result.isFailure(missing) ? missing.failure.join() : "", "NORTH_KEY is not set")
     assert.include(problems("providers: [").join(), "line")
   })
 
-  it("says what is wrong with references that lead nowhere or explode", () => {
+  it("A problem with aliases that lead nowhere or explode is named", () => {
     assert.isNotEmpty(problems(file.replace("name: north,", "name: *nothing,")))
     const bomb = `a: &a [1,1,1,1,1,1,1,1,1,1,1,1]
 b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]
@@ -234,7 +234,7 @@ c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
     assert.isNotEmpty(problems(bomb + file))
   })
 
-  it("a key that stands in the file by mistake is not said in what is wrong with it", () => {
+  it("A key that stands in the file by mistake is not shown in the problems", () => {
     const secret = "gsk_canary0123456789"
     const mistakes = [
       file.replace("api_key_env: NORTH_KEY", `api_key: ${secret}`),
@@ -256,7 +256,7 @@ c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
     }
   })
 
-  it("a name is split at its first slash, and only where the head is a provider", () => {
+  it("A model's name is split at its first slash, and only if the head is a provider", () => {
     const named = (name: string) => {
       const found = modelNamed(configuration, name)
       return found === undefined ? undefined : [found.model.name, found.pinned, found.model.routes.length]
@@ -269,7 +269,7 @@ c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
     assert.isUndefined(named("nowhere/swift-1"))
   })
 
-  it("orders routes by priority, and those that cool down go to the end, not away", () => {
+  it("Routes are ordered by priority, and those that cool down move to the end", () => {
     const routes = configuration.models.get("swift-1")?.routes ?? []
     const names = (style: "openai" | "anthropic", cooling: (model: string) => boolean) =>
       candidates(
@@ -288,7 +288,7 @@ c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
     )
   })
 
-  it("a cost is rounded up once for all tokens of a call", () => {
+  it("A cost is rounded up once for all tokens of a call", () => {
     const price = priced({ input: priceOf("0.0000005") ?? 0n, output: priceOf("0.000000000001") ?? 0n })
     assert.strictEqual(costOf(price, tokensOf(3, 0)), 2n)
     assert.strictEqual(costOf(price, tokensOf(2, 1)), 2n)
@@ -296,7 +296,7 @@ c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
     assert.isUndefined(priceOf("0.0000000000001"))
   })
 
-  it.effect("is read again, and a bad one keeps the old and logs why", () => {
+  it.effect("The gateway's file is read again, and a bad one keeps the old one and logs why", () => {
     const directory = mkdtempSync(join(tmpdir(), "auspex-gateway-"))
     const path = join(directory, "gateway.yaml")
     const logged: Array<string> = []

@@ -92,7 +92,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         )
       )
 
-    it.effect("before a whole answer has come pays what its provider reports in the end", () =>
+    it.effect("A client that leaves before a whole answer pays what its provider reports in the end", () =>
       Effect.gen(function* () {
         const { agentId, key } = yield* spender()
         const { north } = yield* Providers
@@ -103,7 +103,10 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         assert.isAbove(Number(member(item, "completion_tokens")), 0)
         assert.strictEqual(north.aborted, before)
         const cost = BigInt(Math.round(Number(member(item, "cost")) * 1e6))
-        assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 100_000_000n - cost, held: 0n })
+        assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), {
+          posted: 100_000_000n - cost,
+          held: 0n
+        })
       })
     )
 
@@ -111,7 +114,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       ["after the first byte of a stream", "paced", 1, true],
       ["after a part of a stream", "paced", 900, true],
       ["before the last chunk", "paced", 1800, true]
-    ] as const)("%s pays for what was generated, and its provider is cancelled", ([, model, bytes, stream]) =>
+    ] as const)("A client that leaves %s pays its part and no more is made", ([, model, bytes, stream]) =>
       Effect.gen(function* () {
         const { agentId, key } = yield* spender()
         const { north } = yield* Providers
@@ -158,26 +161,24 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     })
 
-    it.effect(
-      "once it has seen the end of its answer pays the usage that follows, hidden reasoning included",
-      () =>
-        Effect.gen(function* () {
-          const { agentId, key } = yield* spender()
-          const { north } = yield* Providers
-          north.scripts.set("late-usage", [{ frames: finished, pause: 30 }])
-          yield* leaveAtFinish(key, "late-usage")
-          const item = yield* listed(key)
-          assert.deepInclude(item, {
-            prompt_tokens: 1000,
-            completion_tokens: 500,
-            cost: 0.002,
-            estimated: false
-          })
-          assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 99_998_000n, held: 0n })
+    it.effect("A client that leaves after the end of its answer pays the usage that follows", () =>
+      Effect.gen(function* () {
+        const { agentId, key } = yield* spender()
+        const { north } = yield* Providers
+        north.scripts.set("late-usage", [{ frames: finished, pause: 30 }])
+        yield* leaveAtFinish(key, "late-usage")
+        const item = yield* listed(key)
+        assert.deepInclude(item, {
+          prompt_tokens: 1000,
+          completion_tokens: 500,
+          cost: 0.002,
+          estimated: false
         })
+        assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 99_998_000n, held: 0n })
+      })
     )
 
-    it.effect("once it has seen the end of its answer is not waited for longer than its usage may take", () =>
+    it.effect("A client that leaves at the end is not waited for longer than its usage may take", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
         const { north } = yield* Providers
@@ -190,14 +191,18 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
-    it.effect("sends what no gateway takes: too much, nothing, n of two models, tokens below nothing", () =>
+    it.effect("A call that no gateway accepts is rejected with a message, whatever is wrong with it", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
         const big = { model: "plain", messages: [{ role: "user", content: "x".repeat(10 * 1024 * 1024) }] }
         const refused = [
           [yield* post(chatPath, { token: key, json: big }), 413],
           [
-            yield* post(chatPath, { token: key, body: "{", headers: { "content-type": "application/json" } }),
+            yield* post(chatPath, {
+              token: key,
+              body: "{",
+              headers: { "content-type": "application/json" }
+            }),
             400
           ],
           [yield* post(chatPath, { token: key, body: "{}", headers: { "content-type": "text/plain" } }), 415],
@@ -223,7 +228,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
-    it.effect("finds no provider's key, prompt or answer in any response, log, metric or trace", () =>
+    it.effect("No response, log, metric or trace has a provider's key, a prompt or an answer", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
         const texts: Array<string> = []

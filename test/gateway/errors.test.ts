@@ -12,7 +12,7 @@ const error = (status: number, param: string | null = null): ShownError => ({
 })
 
 describe("An error", () => {
-  it("is OpenAI's { error: { message, type, code, param } } with detail and code beside", () => {
+  it("An error of OpenAI's style is { error: { message, type, code, param } } with detail and code beside", () => {
     assert.deepStrictEqual(JSON.parse(errorBody("openai", error(400, "max_tokens"))), {
       error: {
         message: "It went wrong.",
@@ -25,7 +25,7 @@ describe("An error", () => {
     })
   })
 
-  it("is Anthropic's { type, error: { type, message } } with detail and code beside", () => {
+  it("An error of Anthropic's style is { type, error: { type, message } } with detail and code beside", () => {
     assert.deepStrictEqual(JSON.parse(errorBody("anthropic", error(400))), {
       type: "error",
       error: { type: "invalid_request_error", message: "It went wrong." },
@@ -35,7 +35,7 @@ describe("An error", () => {
     })
   })
 
-  it("has the type that the style gives to its status", () => {
+  it("An error has the type that the style gives to its status", () => {
     const typesOf = (style: "openai" | "anthropic") =>
       [400, 401, 402, 403, 404, 413, 429, 502].map(
         (status) => JSON.parse(errorBody(style, error(status))).error.type
@@ -62,7 +62,7 @@ describe("An error", () => {
     ])
   })
 
-  it("in a stream is its last event, and no [DONE] follows", () => {
+  it("An error in a stream is its last event, and no [DONE] follows", () => {
     const text = (style: "openai" | "anthropic") => Buffer.from(streamError(style, error(502))).toString()
     assert.match(text("openai"), /^data: \{"error":\{.*\}\n\n$/)
     assert.match(text("anthropic"), /^event: error\ndata: \{"type":"error".*\}\n\n$/)

@@ -264,22 +264,23 @@ const refusedBodies = withProcesses(({ start, write }) =>
   })
 )
 
-describe("kill -9 of the process that calls a model", () => {
+describe("A kill -9 of the process that calls a model", () => {
   it.live.runIf(isFull)(
-    "loses and makes no credit, whatever the step: after the sweep the ledger is as it must be",
+    "A kill -9 at any step loses and makes no credit: after the sweep the ledger is as it must be",
     () => killedInCalls.pipe(Effect.provide(NodeServices.layer))
   )
 })
 
-describe("SIGHUP of a process with a gateway", () => {
-  it.live("has it read its file again; a bad one keeps the old one in force, and the log says why", () =>
-    hungUpOn.pipe(Effect.provide(NodeServices.layer))
+describe("A SIGHUP of a process with a gateway", () => {
+  it.live(
+    "SIGHUP has the process read its file again; a bad one keeps the old one active, and the log says why",
+    () => hungUpOn.pipe(Effect.provide(NodeServices.layer))
   )
 })
 
 describe("A process with a gateway", () => {
   it.live.runIf(isFull && process.platform === "linux")(
-    "spends on a refused body of ten mebibytes a bounded number of the smallest requests, and answers others meanwhile",
+    "A refused body of ten mebibytes costs a bounded number of the smallest requests, and others are answered meanwhile",
     () => refusedBodies.pipe(Effect.provide(NodeServices.layer))
   )
 })

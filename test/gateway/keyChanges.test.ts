@@ -26,7 +26,7 @@ const keyWith = Effect.fnUntraced(function* (json: object) {
 })
 
 layer(gatewayServer(models, {}, "usual"))("A change of a key", (it) => {
-  it.effect("is of what it names, and leaves the rest as it was", () =>
+  it.effect("A change of a key sets the named fields, and leaves the others as they were", () =>
     Effect.gen(function* () {
       const first = { name: "laptop", credit_limit: 9, daily_limit: 3, allowed_models: ["one"] }
       const { path, token } = yield* keyWith(first)
@@ -58,7 +58,7 @@ layer(gatewayServer(models, {}, "usual"))("A change of a key", (it) => {
     })
   )
 
-  it.effect("with a field that is unknown or wrong is 400 and changes nothing", () =>
+  it.effect("A change with an unknown or wrong field is 400 and changes nothing", () =>
     Effect.gen(function* () {
       const { path, token } = yield* keyWith({ credit_limit: 9 })
       const refused = (json: object) => send("PATCH", path, { token, json })
@@ -76,7 +76,7 @@ layer(gatewayServer(models, {}, "usual"))("A change of a key", (it) => {
     })
   )
 
-  it.effect("ends no limit by a number that no double holds, also beside a null", () =>
+  it.effect("A change with a number that no double holds ends no limit, also beside a null", () =>
     Effect.gen(function* () {
       const { path, token } = yield* keyWith({ credit_limit: 9 })
       for (const body of ['{"credit_limit":1e999,"name":null}', '{"credit_limit":1e999}']) {
@@ -91,7 +91,7 @@ layer(gatewayServer(models, {}, "usual"))("A change of a key", (it) => {
     })
   )
 
-  it.effect("is for those who may make keys, of keys of their own that live", () =>
+  it.effect("A change needs a caller who may make keys, and a live key of its own", () =>
     Effect.gen(function* () {
       const { agentId, path, token } = yield* keyWith({})
       const change = (by: string, at = path) => send("PATCH", at, { token: by, json: { name: "mine" } })
@@ -117,44 +117,42 @@ layer(gatewayServer(models, {}, "usual"))("A change of a key", (it) => {
 })
 
 layer(gatewayServer(models, {}, "usual"))("The models of a key", (it) => {
-  it.effect(
-    "are all that it lists and calls: another is 403 in the style of the endpoint, pinned or not",
-    () =>
-      Effect.gen(function* () {
-        const { key } = yield* spender(100, { allowed_models: ["one"] })
-        const listed = yield* get("/api/v1/llm/v1/models", { token: key })
-        assert.deepStrictEqual(
-          [member(listed.json, "data", 0, "id"), member(listed.json, "data", 1)],
-          ["one", undefined]
-        )
-        assert.strictEqual((yield* get("/api/v1/llm/v1/models/two", { token: key })).status, 404)
-        assert.strictEqual((yield* chat(key, { model: "one" })).status, 200)
-        assert.strictEqual((yield* chat(key, { model: "north/plain" })).status, 200)
-        const { north: provider } = yield* Providers
-        const before = provider.received.length
-        for (const model of ["two", "north/plain:1:two"]) {
-          const refused = yield* chat(key, { model })
-          assert.deepStrictEqual([refused.status, refused.json["code"]], [403, "model_not_allowed"])
-          assert.deepInclude(member(refused.json, "error"), {
-            type: "permission_error",
-            code: "model_not_allowed",
-            param: "model"
-          })
-          const styled = yield* message(key, { model })
-          assert.strictEqual(styled.status, 403)
-          assert.strictEqual(member(styled.json, "error", "type"), "permission_error")
-        }
-        const counted = yield* post("/api/v1/llm/v1/messages/count_tokens", {
-          token: key,
-          json: { model: "two", messages: [{ role: "user", content: "Hello" }] }
+  it.effect("A key lists and calls only its own models: another is 403 in the endpoint's style", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender(100, { allowed_models: ["one"] })
+      const listed = yield* get("/api/v1/llm/v1/models", { token: key })
+      assert.deepStrictEqual(
+        [member(listed.json, "data", 0, "id"), member(listed.json, "data", 1)],
+        ["one", undefined]
+      )
+      assert.strictEqual((yield* get("/api/v1/llm/v1/models/two", { token: key })).status, 404)
+      assert.strictEqual((yield* chat(key, { model: "one" })).status, 200)
+      assert.strictEqual((yield* chat(key, { model: "north/plain" })).status, 200)
+      const { north: provider } = yield* Providers
+      const before = provider.received.length
+      for (const model of ["two", "north/plain:1:two"]) {
+        const refused = yield* chat(key, { model })
+        assert.deepStrictEqual([refused.status, refused.json["code"]], [403, "model_not_allowed"])
+        assert.deepInclude(member(refused.json, "error"), {
+          type: "permission_error",
+          code: "model_not_allowed",
+          param: "model"
         })
-        assert.strictEqual(counted.status, 403)
-        assert.strictEqual((yield* chat(key, { model: "none" })).json["code"], "unknown_model")
-        assert.strictEqual(provider.received.length, before)
+        const styled = yield* message(key, { model })
+        assert.strictEqual(styled.status, 403)
+        assert.strictEqual(member(styled.json, "error", "type"), "permission_error")
+      }
+      const counted = yield* post("/api/v1/llm/v1/messages/count_tokens", {
+        token: key,
+        json: { model: "two", messages: [{ role: "user", content: "Hello" }] }
       })
+      assert.strictEqual(counted.status, 403)
+      assert.strictEqual((yield* chat(key, { model: "none" })).json["code"], "unknown_model")
+      assert.strictEqual(provider.received.length, before)
+    })
   )
 
-  it.effect("bound what stands in for one that fails, too", () =>
+  it.effect("The models of a key also bound the models that stand in for a failing one", () =>
     Effect.gen(function* () {
       const { key } = yield* spender(100, { allowed_models: ["failing"] })
       const { north: provider } = yield* Providers
@@ -167,7 +165,7 @@ layer(gatewayServer(models, {}, "usual"))("The models of a key", (it) => {
     })
   )
 
-  it.effect("must be there: one that is not is 400 by its place in the list", () =>
+  it.effect("A key's models must exist: an unknown one is 400 by its place in the list", () =>
     Effect.gen(function* () {
       const { path, token } = yield* keyWith({})
       const json = { allowed_models: ["one", "twoo", "none"] }
@@ -184,7 +182,7 @@ layer(gatewayServer(models, {}, "usual"))("The models of a key", (it) => {
     })
   )
 
-  it.effect("are others on every instance within a second of the change", () =>
+  it.effect("A change of a key's models reaches every instance within a second", () =>
     Effect.gen(function* () {
       const { agentId, key, keyId } = yield* spender()
       const by = { kind: "agent", id: agentId } as const
@@ -200,9 +198,14 @@ layer(gatewayServer(models, {}, "usual"))("The models of a key", (it) => {
 })
 
 layer(gatewayServer(models, {}, "usual"))("A key that asks for itself", (it) => {
-  it.effect("reads its name, models, expiry and limits, and what it can still spend", () =>
+  it.effect("A key reads its own name, models, expiry and limits, and its remaining credit", () =>
     Effect.gen(function* () {
-      const asked = { name: "sub", credit_limit: 9_000_000n, daily_limit: 500_000n, allowed_models: ["one"] }
+      const asked = {
+        name: "sub",
+        credit_limit: 9_000_000n,
+        daily_limit: 500_000n,
+        allowed_models: ["one"]
+      }
       const { agentId, key, keyId } = yield* spender(100, asked)
       yield* chat(key, { model: "one" })
       const self = yield* get(`${keysPath}/self`, { token: key })
@@ -239,7 +242,7 @@ layer(gatewayServer(models, {}, "usual"))("A key that asks for itself", (it) => 
     })
   )
 
-  it.effect("reads no other key, and a token reads each of its agent but none as self", () =>
+  it.effect("A key reads no other key, and a token reads each key of its agent but none as self", () =>
     Effect.gen(function* () {
       const { key, path, token } = yield* keyWith({})
       const other = yield* post(keysPath, { token, json: { name: "other" } })

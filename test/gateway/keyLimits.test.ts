@@ -30,7 +30,7 @@ const limitsOf = (key: string) =>
   Effect.map(get("/api/v1/llm/keys/self", { token: key }), ({ json }) => json["limits"])
 
 layer(gatewayServer(models, {}, "usual"))("A limit of a key", (it) => {
-  it.effect("by day is of the UTC day: what it does not cover is 402 by its name, until midnight", () =>
+  it.effect("A limit by day is of the UTC day: an uncovered call is 402 with its name, until midnight", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 2, 31, 23, 50))
       const { key } = yield* spender(1000, { daily_limit: credits(20) })
@@ -53,7 +53,7 @@ layer(gatewayServer(models, {}, "usual"))("A limit of a key", (it) => {
     })
   )
 
-  it.effect("by week begins on Monday, by month on the first, and each call counts towards all of them", () =>
+  it.effect("A limit by week begins on Monday, by month on the first, and each call counts in all", () =>
     Effect.gen(function* () {
       // A Tuesday.
       yield* TestClock.setTime(Date.UTC(2026, 2, 31, 12))
@@ -74,12 +74,19 @@ layer(gatewayServer(models, {}, "usual"))("A limit of a key", (it) => {
           left: 12,
           resets_at: "2026-04-06T00:00:00.000Z"
         },
-        { period: "month", limit: 15, spent: 9, reserved: 0, left: 6, resets_at: "2026-05-01T00:00:00.000Z" }
+        {
+          period: "month",
+          limit: 15,
+          spent: 9,
+          reserved: 0,
+          left: 6,
+          resets_at: "2026-05-01T00:00:00.000Z"
+        }
       ])
     })
   )
 
-  it.effect("shows what calls under way have reserved, and lets go of it with what they do not cost", () =>
+  it.effect("A limit shows the reservations of calls under way, and frees what they do not cost", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 4, 5))
       const { agentId, key, keyId } = yield* spender(1000, { daily_limit: credits(20) })
@@ -99,7 +106,7 @@ layer(gatewayServer(models, {}, "usual"))("A limit of a key", (it) => {
     })
   )
 
-  it.effect("is of the day on which a call began, also where it ends on another", () =>
+  it.effect("A call counts on the day on which it began, even if it ends on another", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 5, 9, 23, 59))
       const { agentId, key, keyId } = yield* spender(1000, {
@@ -126,37 +133,35 @@ layer(gatewayServer(models, {}, "usual"))("A limit of a key", (it) => {
     })
   )
 
-  it.effect(
-    "that is set later counts what was spent in the period, and what calls under way have reserved",
-    () =>
-      Effect.gen(function* () {
-        yield* TestClock.setTime(Date.UTC(2026, 6, 1, 12))
-        const { agentId, key, keyId } = yield* spender(1000)
-        const [billing, keys] = [yield* GatewayBilling, yield* GatewayKeys]
-        assert.strictEqual((yield* chat(key, call)).status, 200)
-        yield* TestClock.adjust("1 day")
-        assert.strictEqual((yield* chat(key, call)).status, 200)
-        const open = yield* openCall({ agentId, keyId }, 3, credits(5))
-        yield* billing.reserve(open)
-        const change = (asked: GatewayKeyChange) => keys.update({ kind: "agent", id: agentId }, keyId, asked)
-        const tooLow = yield* Effect.flip(change({ credit_limit: credits(22) }))
-        assert.include(
-          tooLow.detail,
-          "credit_limit: Expected at least 23: the key has spent 18, and calls under way have reserved 5"
-        )
-        yield* change({ credit_limit: credits(100), daily_limit: credits(10) })
-        const total = { period: "total", limit: 100, reserved: 5, spent: 18, left: 77, resets_at: null }
-        const resets_at = "2026-07-03T00:00:00.000Z"
-        assert.deepStrictEqual(yield* limitsOf(key), [
-          total,
-          { period: "day", limit: 10, spent: 9, reserved: 5, left: 0, resets_at }
-        ])
-        assert.strictEqual((yield* chat(key, call)).status, 402)
-        yield* billing.settle(answeredCall(open, { cost: 0n }))
-        yield* change({ daily_limit: null })
-        assert.deepStrictEqual(yield* limitsOf(key), [{ ...total, reserved: 0, left: 82 }])
-        assert.strictEqual((yield* chat(key, call)).status, 200)
-      })
+  it.effect("A limit that is set later counts the period's charges, and calls under way", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2026, 6, 1, 12))
+      const { agentId, key, keyId } = yield* spender(1000)
+      const [billing, keys] = [yield* GatewayBilling, yield* GatewayKeys]
+      assert.strictEqual((yield* chat(key, call)).status, 200)
+      yield* TestClock.adjust("1 day")
+      assert.strictEqual((yield* chat(key, call)).status, 200)
+      const open = yield* openCall({ agentId, keyId }, 3, credits(5))
+      yield* billing.reserve(open)
+      const change = (asked: GatewayKeyChange) => keys.update({ kind: "agent", id: agentId }, keyId, asked)
+      const tooLow = yield* Effect.flip(change({ credit_limit: credits(22) }))
+      assert.include(
+        tooLow.detail,
+        "credit_limit: Expected at least 23: the key has spent 18, and calls under way have reserved 5"
+      )
+      yield* change({ credit_limit: credits(100), daily_limit: credits(10) })
+      const total = { period: "total", limit: 100, reserved: 5, spent: 18, left: 77, resets_at: null }
+      const resets_at = "2026-07-03T00:00:00.000Z"
+      assert.deepStrictEqual(yield* limitsOf(key), [
+        total,
+        { period: "day", limit: 10, spent: 9, reserved: 5, left: 0, resets_at }
+      ])
+      assert.strictEqual((yield* chat(key, call)).status, 402)
+      yield* billing.settle(answeredCall(open, { cost: 0n }))
+      yield* change({ daily_limit: null })
+      assert.deepStrictEqual(yield* limitsOf(key), [{ ...total, reserved: 0, left: 82 }])
+      assert.strictEqual((yield* chat(key, call)).status, 200)
+    })
   )
 })
 
@@ -177,88 +182,86 @@ const openCall = (holder: OpenCall["holder"], number: number, reserved: bigint):
 const own = (agentId: AgentId) => ({ kind: "agent", id: agentId }) as const
 
 layer(testServices())("Limits of a key", (it) => {
-  it.effect(
-    "are never overspent by calls at once on two instances, whatever they reserve, cost and last",
-    () =>
-      Effect.gen(function* () {
-        yield* TestClock.setTime(Date.UTC(2026, 7, 28))
-        const max = { total: credits(400), day: credits(40), week: credits(90), month: credits(150) }
-        const { agentId, keyId } = yield* spender(100_000, {
-          credit_limit: max.total,
-          daily_limit: max.day,
-          weekly_limit: max.week,
-          monthly_limit: max.month
+  it.effect("Concurrent calls on two instances never overspend limits, whatever they cost and last", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2026, 7, 28))
+      const max = { total: credits(400), day: credits(40), week: credits(90), month: credits(150) }
+      const { agentId, keyId } = yield* spender(100_000, {
+        credit_limit: max.total,
+        daily_limit: max.day,
+        weekly_limit: max.week,
+        monthly_limit: max.month
+      })
+      const here = yield* GatewayBilling
+      const there = Context.get(yield* Layer.build(Layer.fresh(Billing.layer)), GatewayBilling)
+      const sql = yield* SqlClient.SqlClient
+      const charged = new Map<string, bigint>()
+      const periodsOf = (at: DateTime.Utc): ReadonlyArray<readonly [LimitPeriod, string]> => {
+        const begins = (unit: "day" | "week" | "month") =>
+          DateTime.formatIso(DateTime.startOf(at, unit, { weekStartsOn: 1 }))
+        return [
+          ["total", "total"],
+          ["day", `day ${begins("day")}`],
+          ["week", `week ${begins("week")}`],
+          ["month", `month ${begins("month")}`]
+        ]
+      }
+      let open: ReadonlyArray<{ readonly call: OpenCall; readonly at: DateTime.Utc }> = []
+      let numbers = 1000
+      let refused = 0
+      for (let round = 0; round < 40; round++) {
+        const now = yield* DateTime.now
+        const asked = yield* Effect.forEach(
+          times(6, () => numbers++),
+          (number) =>
+            Effect.flatMap(Random.nextIntBetween(1, 12_000_000), (amount) =>
+              openCall({ agentId, keyId }, number, BigInt(amount))
+            )
+        )
+        const results = yield* Effect.forEach(
+          asked,
+          (each, index) => Effect.result((index % 2 === 0 ? here : there).reserve(each)),
+          { concurrency: "unbounded" }
+        )
+        refused += results.filter(Result.isFailure).length
+        const begun = asked.filter((_, index) => {
+          const result = results[index]
+          return result !== undefined && Result.isSuccess(result)
         })
-        const here = yield* GatewayBilling
-        const there = Context.get(yield* Layer.build(Layer.fresh(Billing.layer)), GatewayBilling)
-        const sql = yield* SqlClient.SqlClient
-        const charged = new Map<string, bigint>()
-        const periodsOf = (at: DateTime.Utc): ReadonlyArray<readonly [LimitPeriod, string]> => {
-          const begins = (unit: "day" | "week" | "month") =>
-            DateTime.formatIso(DateTime.startOf(at, unit, { weekStartsOn: 1 }))
-          return [
-            ["total", "total"],
-            ["day", `day ${begins("day")}`],
-            ["week", `week ${begins("week")}`],
-            ["month", `month ${begins("month")}`]
-          ]
+        const all = [...open, ...begun.map((each) => ({ call: each, at: now }))]
+        // About half of them end now, at any cost up to what they reserved.
+        const ends = yield* Effect.forEach(all, () => Random.nextBoolean)
+        const ended = all.filter((_, index) => ends[index])
+        open = all.filter((_, index) => !ends[index])
+        yield* Effect.forEach(
+          ended,
+          Effect.fnUntraced(function* ({ at, call: each }, index) {
+            const cost = BigInt(yield* Random.nextIntBetween(0, Number(each.reserved) + 1))
+            yield* (index % 2 === 0 ? there : here).settle(answeredCall(each, { cost }))
+            for (const [, name] of periodsOf(at)) charged.set(name, (charged.get(name) ?? 0n) + cost)
+          }),
+          { concurrency: "unbounded" }
+        )
+        const { limits } = yield* GatewayKeys.use((keys) => keys.find(own(agentId), keyId))
+        for (const [period, name] of periodsOf(now)) {
+          const held = open
+            .filter(({ at }) => periodsOf(at).some(([, each]) => each === name))
+            .reduce((sum, { call: each }) => sum + each.reserved, 0n)
+          const spent = charged.get(name) ?? 0n
+          assert.isAtMost(Number(spent + held), Number(max[period]), `${name}, round ${round}`)
+          const shown = limits.find((each) => each.period === period)
+          assert.deepStrictEqual([shown?.spent, shown?.reserved], [spent, held], `${name}, round ${round}`)
         }
-        let open: ReadonlyArray<{ readonly call: OpenCall; readonly at: DateTime.Utc }> = []
-        let numbers = 1000
-        let refused = 0
-        for (let round = 0; round < 40; round++) {
-          const now = yield* DateTime.now
-          const asked = yield* Effect.forEach(
-            times(6, () => numbers++),
-            (number) =>
-              Effect.flatMap(Random.nextIntBetween(1, 12_000_000), (amount) =>
-                openCall({ agentId, keyId }, number, BigInt(amount))
-              )
-          )
-          const results = yield* Effect.forEach(
-            asked,
-            (each, index) => Effect.result((index % 2 === 0 ? here : there).reserve(each)),
-            { concurrency: "unbounded" }
-          )
-          refused += results.filter(Result.isFailure).length
-          const begun = asked.filter((_, index) => {
-            const result = results[index]
-            return result !== undefined && Result.isSuccess(result)
-          })
-          const all = [...open, ...begun.map((each) => ({ call: each, at: now }))]
-          // About half of them end now, at any cost up to what they reserved.
-          const ends = yield* Effect.forEach(all, () => Random.nextBoolean)
-          const ended = all.filter((_, index) => ends[index])
-          open = all.filter((_, index) => !ends[index])
-          yield* Effect.forEach(
-            ended,
-            Effect.fnUntraced(function* ({ at, call: each }, index) {
-              const cost = BigInt(yield* Random.nextIntBetween(0, Number(each.reserved) + 1))
-              yield* (index % 2 === 0 ? there : here).settle(answeredCall(each, { cost }))
-              for (const [, name] of periodsOf(at)) charged.set(name, (charged.get(name) ?? 0n) + cost)
-            }),
-            { concurrency: "unbounded" }
-          )
-          const { limits } = yield* GatewayKeys.use((keys) => keys.find(own(agentId), keyId))
-          for (const [period, name] of periodsOf(now)) {
-            const held = open
-              .filter(({ at }) => periodsOf(at).some(([, each]) => each === name))
-              .reduce((sum, { call: each }) => sum + each.reserved, 0n)
-            const spent = charged.get(name) ?? 0n
-            assert.isAtMost(Number(spent + held), Number(max[period]), `${name}, round ${round}`)
-            const shown = limits.find((each) => each.period === period)
-            assert.deepStrictEqual([shown?.spent, shown?.reserved], [spent, held], `${name}, round ${round}`)
-          }
-          yield* TestClock.adjust(`${yield* Random.nextIntBetween(0, 16)} hours`)
-        }
-        assert.isAbove(refused, 20)
-        const [row] =
-          yield* sql`select spent + held <= credit_limit as ok from gateway_keys where id = ${keyId}::uuid`
-        assert.deepStrictEqual(row, { ok: true })
-      }).pipe(Random.withSeed("limits of a key"))
+        yield* TestClock.adjust(`${yield* Random.nextIntBetween(0, 16)} hours`)
+      }
+      assert.isAbove(refused, 20)
+      const [row] =
+        yield* sql`select spent + held <= credit_limit as ok from gateway_keys where id = ${keyId}::uuid`
+      assert.deepStrictEqual(row, { ok: true })
+    }).pipe(Random.withSeed("limits of a key"))
   )
 
-  it.effect("count exactly while they are set and taken away beside calls", () =>
+  it.effect("Counters stay exact while limits are set and removed during calls", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 8, 1))
       const { agentId, keyId } = yield* spender(100_000)
@@ -330,7 +333,7 @@ layer(testServices())("The owner of a key", (it) => {
   const nearly = "80 % spent of the limit of your key night shift"
   const spent = "Spent: the limit of your key night shift"
 
-  it.effect("is told once when 80 % of a limit are spent and once when all of it is, in each period", () =>
+  it.effect("An owner gets one mail at 80 % of a limit and one when all is spent, in each period", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 9, 5))
       const holder = yield* owned("ada@example.org", { daily_limit: credits(10) })
@@ -357,31 +360,29 @@ layer(testServices())("The owner of a key", (it) => {
     })
   )
 
-  it.effect(
-    "is told that a limit is spent as soon as it refuses a call for good, not for one under way",
-    () =>
-      Effect.gen(function* () {
-        yield* TestClock.setTime(Date.UTC(2026, 9, 5))
-        const holder = yield* owned("bob@example.org", { credit_limit: credits(10) })
-        const billing = yield* GatewayBilling
-        yield* spend(holder, 11, 8.5, 8.5)
-        const open = yield* openCall(holder, 12, credits(1))
-        yield* billing.reserve(open)
-        assert.isFalse(yield* spend(holder, 13, 1, 1))
-        assert.deepStrictEqual(yield* mailed, [nearly])
-        yield* billing.settle(answeredCall(open, { cost: 0n }))
-        assert.isFalse(yield* spend(holder, 14, 2, 2))
-        assert.isFalse(yield* spend(holder, 15, 2, 2))
-        assert.deepStrictEqual(yield* mailed, [spent])
-        // A higher limit is another one.
-        const keys = yield* GatewayKeys
-        yield* keys.update(own(holder.agentId), holder.keyId, { credit_limit: credits(11) })
-        yield* spend(holder, 16, 1.5, 1.5)
-        assert.deepStrictEqual(yield* mailed, [nearly])
-      })
+  it.effect("An owner learns that a limit is spent as soon as it refuses a call for good", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2026, 9, 5))
+      const holder = yield* owned("bob@example.org", { credit_limit: credits(10) })
+      const billing = yield* GatewayBilling
+      yield* spend(holder, 11, 8.5, 8.5)
+      const open = yield* openCall(holder, 12, credits(1))
+      yield* billing.reserve(open)
+      assert.isFalse(yield* spend(holder, 13, 1, 1))
+      assert.deepStrictEqual(yield* mailed, [nearly])
+      yield* billing.settle(answeredCall(open, { cost: 0n }))
+      assert.isFalse(yield* spend(holder, 14, 2, 2))
+      assert.isFalse(yield* spend(holder, 15, 2, 2))
+      assert.deepStrictEqual(yield* mailed, [spent])
+      // A higher limit is another one.
+      const keys = yield* GatewayKeys
+      yield* keys.update(own(holder.agentId), holder.keyId, { credit_limit: credits(11) })
+      yield* spend(holder, 16, 1.5, 1.5)
+      assert.deepStrictEqual(yield* mailed, [nearly])
+    })
   )
 
-  it.effect("gets one mail of calls that pass both marks at once, however many instances look for it", () =>
+  it.effect("An owner gets one mail of calls that pass both marks, however many instances look", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 9, 5))
       const holder = yield* owned("eve@example.org", { weekly_limit: credits(10) })

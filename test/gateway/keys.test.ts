@@ -16,7 +16,7 @@ const keysPath = "/api/v1/llm/keys"
 const call = { json: { model: "meta/plain", messages: [{ role: "user", content: "Hello" }], max_tokens: 5 } }
 
 layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual"))("A gateway key", (it) => {
-  it.effect("is shown once, listed by how it begins, and stored as a hash", () =>
+  it.effect("A gateway key is shown once, listed by its beginning, and stored as a hash", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* enabled
       const json = { name: "laptop", expires_at: "1970-12-05T00:00:00Z", credit_limit: 1.5 }
@@ -51,7 +51,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect("names every field that is wrong", () =>
+  it.effect("A request for a key names every wrong field in its error", () =>
     Effect.gen(function* () {
       const { token } = yield* enabled
       const wrong = yield* post(keysPath, { token, json: { name: "", expires_at: "soon", credit_limit: -1 } })
@@ -65,7 +65,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect("is not made with a field that is not known, which may have been meant as a limit", () =>
+  it.effect("A request for a key with an unknown field, maybe meant as a limit, makes none", () =>
     Effect.gen(function* () {
       const { token } = yield* enabled
       const refused = yield* post(keysPath, { token, json: { credit_limits: 1, max_budget: 1 } })
@@ -80,7 +80,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect("that would have expired already is not made", () =>
+  it.effect("A request for a key that would have expired already makes none", () =>
     Effect.gen(function* () {
       const { agentId, owner, token } = yield* enabled
       const now = yield* DateTime.now
@@ -99,7 +99,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect("lives for 90 days where nothing is said of it, and for a year at most", () =>
+  it.effect("A gateway key lives for 90 days by default, and for a year at most", () =>
     Effect.gen(function* () {
       const { token } = yield* enabled
       const now = yield* DateTime.now
@@ -121,7 +121,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect("that was made without an end keeps none, and is listed so", () =>
+  it.effect("A gateway key that was made without an expiry keeps none, and is listed so", () =>
     Effect.gen(function* () {
       const { token } = yield* enabled
       const sql = yield* SqlClient.SqlClient
@@ -138,7 +138,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect("is one of 20 live ones of its agent at most, also of 30 that are asked for at once", () =>
+  it.effect("An agent has at most 20 live keys, even if 30 are requested at once", () =>
     Effect.gen(function* () {
       const ada = yield* enabled
       const { token } = ada
@@ -165,52 +165,47 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect(
-    "is one of 200 that its agent makes in 24 hours at most, however many of them it has revoked",
-    () =>
-      Effect.gen(function* () {
-        const { agentId, owner, token } = yield* enabled
-        const sql = yield* SqlClient.SqlClient
-        const keys = yield* GatewayKeys
-        const by = { kind: "owner", id: owner } as const
-        const makeAndRevoke = Effect.gen(function* () {
-          const { key_id } = yield* keys.create(by, agentId, {})
-          yield* keys.revoke(by, key_id)
-        })
-        yield* Effect.replicateEffect(makeAndRevoke, 100)
-        yield* TestClock.adjust("1 minute")
-        yield* Effect.replicateEffect(makeAndRevoke, 95)
-        const made = yield* Effect.replicateEffect(post(keysPath, { token, json: {} }), 12, {
-          concurrency: "unbounded"
-        })
-        const refused = made.filter(({ status }) => status !== 201)
-        assert.deepStrictEqual([made.length - refused.length, refused.length], [5, 7])
-        for (const { json, status } of refused) {
-          assert.deepStrictEqual([status, json["code"]], [400, "gateway_key_limit"])
-          assert.include(
-            String(json["detail"]),
-            "200 gateway keys in 24 hours at most, revoked ones included"
-          )
-        }
-        for (const each of made) {
-          if (each.status === 201)
-            yield* send("DELETE", `${keysPath}/${String(each.json["key_id"])}`, { token })
-        }
-        assert.strictEqual((yield* post(keysPath, { token, json: { name: "loop" } })).status, 400)
-        assert.strictEqual((yield* Effect.flip(makeAndRevoke))._tag, "GatewayKeyLimitReached")
-        const rows = sql`select count(*)::int from gateway_keys where agent_id = ${agentId}::uuid`.values
-        assert.deepStrictEqual(yield* rows, [[200]])
-        // Of others nothing is counted.
-        assert.strictEqual((yield* post(keysPath, { token: (yield* enabled).token, json: {} })).status, 201)
-        yield* TestClock.adjust("86339999 millis")
-        assert.strictEqual((yield* Effect.flip(makeAndRevoke))._tag, "GatewayKeyLimitReached")
-        yield* TestClock.adjust("1 millis")
-        yield* makeAndRevoke
-        assert.deepStrictEqual(yield* rows, [[201]])
+  it.effect("An agent makes at most 200 keys in 24 hours, however many of them it has revoked", () =>
+    Effect.gen(function* () {
+      const { agentId, owner, token } = yield* enabled
+      const sql = yield* SqlClient.SqlClient
+      const keys = yield* GatewayKeys
+      const by = { kind: "owner", id: owner } as const
+      const makeAndRevoke = Effect.gen(function* () {
+        const { key_id } = yield* keys.create(by, agentId, {})
+        yield* keys.revoke(by, key_id)
       })
+      yield* Effect.replicateEffect(makeAndRevoke, 100)
+      yield* TestClock.adjust("1 minute")
+      yield* Effect.replicateEffect(makeAndRevoke, 95)
+      const made = yield* Effect.replicateEffect(post(keysPath, { token, json: {} }), 12, {
+        concurrency: "unbounded"
+      })
+      const refused = made.filter(({ status }) => status !== 201)
+      assert.deepStrictEqual([made.length - refused.length, refused.length], [5, 7])
+      for (const { json, status } of refused) {
+        assert.deepStrictEqual([status, json["code"]], [400, "gateway_key_limit"])
+        assert.include(String(json["detail"]), "200 gateway keys in 24 hours at most, revoked ones included")
+      }
+      for (const each of made) {
+        if (each.status === 201)
+          yield* send("DELETE", `${keysPath}/${String(each.json["key_id"])}`, { token })
+      }
+      assert.strictEqual((yield* post(keysPath, { token, json: { name: "loop" } })).status, 400)
+      assert.strictEqual((yield* Effect.flip(makeAndRevoke))._tag, "GatewayKeyLimitReached")
+      const rows = sql`select count(*)::int from gateway_keys where agent_id = ${agentId}::uuid`.values
+      assert.deepStrictEqual(yield* rows, [[200]])
+      // Of others nothing is counted.
+      assert.strictEqual((yield* post(keysPath, { token: (yield* enabled).token, json: {} })).status, 201)
+      yield* TestClock.adjust("86339999 millis")
+      assert.strictEqual((yield* Effect.flip(makeAndRevoke))._tag, "GatewayKeyLimitReached")
+      yield* TestClock.adjust("1 millis")
+      yield* makeAndRevoke
+      assert.deepStrictEqual(yield* rows, [[201]])
+    })
   )
 
-  it.effect("ends with the agent's secret when an administrator rotates it, unless it is to be kept", () =>
+  it.effect("A gateway key ends with the agent's secret when an administrator rotates it, unless kept", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* enabled
       const stranger = yield* enabled
@@ -232,7 +227,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect("is not made any more by a token that has just been ended", () =>
+  it.effect("A token that has just been ended makes no gateway key", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* enabled
       assert.strictEqual((yield* get(keysPath, { token })).status, 200)
@@ -245,7 +240,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect("is revoked at once, and on another replica within a second", () =>
+  it.effect("A gateway key is revoked at once, and on another replica within a second", () =>
     Effect.gen(function* () {
       const { token } = yield* enabled
       const { json } = yield* post(keysPath, { token, json: {} })
@@ -270,7 +265,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect("ends when it expires", () =>
+  it.effect("A gateway key ends when it expires", () =>
     Effect.gen(function* () {
       const { token } = yield* enabled
       const soon = DateTime.formatIso(DateTime.add(yield* DateTime.now, { hours: 1 }))
@@ -286,7 +281,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     ["is not enabled", "update agents set credit_arena_enabled = false"],
     ["is suspended", "update agents set suspended_at = created_at"],
     ["has an owner on the free plan", "update operators set plan = 'free'"]
-  ] as const)("is 403 gateway_disabled while its agent %s, in the style of the endpoint", ([, change]) =>
+  ] as const)("A gateway key is 403 gateway_disabled while its agent %s", ([, change]) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { key } = yield* spender()
@@ -304,7 +299,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect("cannot be made for an agent that nobody has claimed", () =>
+  it.effect("An agent that nobody has claimed gets no gateway key", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const refused = yield* post(keysPath, { token, json: {} })
@@ -313,7 +308,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect("is taken from either header, and two different ones are 401", () =>
+  it.effect("A gateway key is read from either header, and two different ones are 401", () =>
     Effect.gen(function* () {
       const [one, other] = [yield* spender(), yield* spender()]
       const with_ = (headers: Readonly<Record<string, string>>) =>
@@ -327,7 +322,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect("has a limit of calls, with Retry-After", () =>
+  it.effect("A gateway key has a limit of calls, with Retry-After", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       for (let times = 0; times < 5; times++) {
@@ -341,40 +336,34 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
-  it.effect(
-    "or a token reads usage and models only for its own agent, and a token only at its own site: else 403 in the client's style",
-    () =>
-      Effect.gen(function* () {
-        const { key } = yield* spender()
-        const { token } = yield* enabled
-        const stranger = yield* onboard()
-        const claims = { ...decodeJwt(token), site: "cn" }
-        const foreign = yield* Effect.promise(() =>
-          new SignJWT(claims)
-            .setProtectedHeader({ alg: "HS256" })
-            .sign(new TextEncoder().encode(testTokenSecret))
-        )
-        for (const path of [
-          "/api/v1/llm/v1/models",
-          "/api/v1/llm/v1/models/meta/plain",
-          "/api/v1/llm/usage"
-        ]) {
-          assert.strictEqual((yield* get(path, { token })).status, 200)
-          const elsewhere = yield* get(path, { token: foreign })
-          assert.deepStrictEqual([elsewhere.status, elsewhere.json["code"]], [403, "wrong_site"], path)
-          for (const credential of [key, token]) {
-            const headers = { "x-agent-id": stranger.agentId }
-            const other = yield* get(path, { token: credential, headers })
-            assert.deepStrictEqual([other.status, other.json["code"]], [403, "agent_mismatch"], path)
-          }
+  it.effect("A key or token reads only its own agent's usage and models, and a token only at its site", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const { token } = yield* enabled
+      const stranger = yield* onboard()
+      const claims = { ...decodeJwt(token), site: "cn" }
+      const foreign = yield* Effect.promise(() =>
+        new SignJWT(claims)
+          .setProtectedHeader({ alg: "HS256" })
+          .sign(new TextEncoder().encode(testTokenSecret))
+      )
+      for (const path of ["/api/v1/llm/v1/models", "/api/v1/llm/v1/models/meta/plain", "/api/v1/llm/usage"]) {
+        assert.strictEqual((yield* get(path, { token })).status, 200)
+        const elsewhere = yield* get(path, { token: foreign })
+        assert.deepStrictEqual([elsewhere.status, elsewhere.json["code"]], [403, "wrong_site"], path)
+        for (const credential of [key, token]) {
+          const headers = { "x-agent-id": stranger.agentId }
+          const other = yield* get(path, { token: credential, headers })
+          assert.deepStrictEqual([other.status, other.json["code"]], [403, "agent_mismatch"], path)
         }
-        const headers = { "anthropic-version": "2023-06-01" }
-        const styled = yield* get("/api/v1/llm/v1/models", { token: foreign, headers })
-        assert.strictEqual(member(styled.json, "error", "type"), "permission_error")
-      })
+      }
+      const headers = { "anthropic-version": "2023-06-01" }
+      const styled = yield* get("/api/v1/llm/v1/models", { token: foreign, headers })
+      assert.strictEqual(member(styled.json, "error", "type"), "permission_error")
+    })
   )
 
-  it.effect("reads the models, whose names may have slashes, encoded or not", () =>
+  it.effect("A gateway key reads the models, whose names may have slashes, encoded or not", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { json } = yield* get("/api/v1/llm/v1/models", { token: key })
@@ -399,7 +388,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
 const perAgent = { AUSPEX_LIMIT_GATEWAY_CALLS: "4/minute", AUSPEX_LIMIT_GATEWAY_AGENT_CALLS: "6/minute" }
 
 layer(gatewayServer(models, perAgent, "usual"))("All keys of an agent", (it) => {
-  it.effect("have a limit of calls together, which others do not share", () =>
+  it.effect("All keys of an agent share a limit of calls, which other agents do not share", () =>
     Effect.gen(function* () {
       const { agentId, key } = yield* spender()
       const other = yield* GatewayKeys.use((keys) => keys.create({ kind: "agent", id: agentId }, agentId, {}))

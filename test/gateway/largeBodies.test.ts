@@ -51,7 +51,7 @@ const begun = Effect.fnUntraced(function* (key: string, length: number, bytes: s
 })
 
 layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
-  it.effect.each(bodies)("is rejected before it is read where no call is covered (%s)", ([, as]) =>
+  it.effect.each(bodies)("A large body is rejected before it is read if no call is covered (%s)", ([, as]) =>
     Effect.gen(function* () {
       const { north } = yield* Providers
       const before = north.received.length
@@ -71,7 +71,7 @@ layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
     })
   )
 
-  it.effect.each(bodies)("is served where it is covered, however much of it costs nothing (%s)", ([, as]) =>
+  it.effect.each(bodies)("A large body is served if covered, however much of it is free (%s)", ([, as]) =>
     Effect.gen(function* () {
       const { key } = yield* spender(1)
       const spaces = " ".repeat(1_000_000)
@@ -87,7 +87,7 @@ layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
     })
   )
 
-  it.effect("that costs nothing to count is counted without credit", () =>
+  it.effect("A large body is counted without credit, because counting costs nothing", () =>
     Effect.gen(function* () {
       const { key } = yield* spender(0)
       const counted = yield* sent(key, call("cheap", long), `${messagesPath}/count_tokens`)
@@ -95,7 +95,7 @@ layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
     })
   )
 
-  it.effect("is answered while it is on its way, and its connection ends without the rest", () =>
+  it.effect("A rejected large body is answered on its way, and its connection ends without the rest", () =>
     Effect.gen(function* () {
       const poor = yield* spender(0)
       const known = yield* spender()
@@ -115,7 +115,7 @@ layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
     })
   )
 
-  it.effect.each(bodies)("of more values than any call has is rejected by their number (%s)", ([, as]) =>
+  it.effect.each(bodies)("A large body with too many values is rejected by their number (%s)", ([, as]) =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const begin = '{"model":"cheap","messages":[{"role":"user","content":"Hello"}],'
@@ -155,7 +155,7 @@ layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
 layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "6/minute" }, "usual"))(
   "A large body that is parsed for nothing",
   (it) => {
-    it.effect.each(bodies)("counts twice (%s)", ([, as]) =>
+    it.effect.each(bodies)("A large body that is parsed and then rejected counts twice (%s)", ([, as]) =>
       Effect.gen(function* () {
         const statuses = (key: string, body: string) =>
           Effect.map(

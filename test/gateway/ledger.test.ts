@@ -200,7 +200,7 @@ const patience = 120_000
 
 layer(gatewayServer(workloadModels, {}, "usual"))("Usage and the ledger", (it) => {
   it.effect(
-    "agree to the micro-credit after any number of mixed calls with 10 % faults",
+    "Usage and the ledger agree to the micro-credit after any number of mixed calls with 10 % faults",
     Effect.fnUntraced(function* () {
       const result = yield* inTime(runGatewayWorkload(calls), 5)
       yield* assertAgreement(result)
@@ -232,7 +232,7 @@ const twoProviders = [
 
 layer(gatewayServer(twoProviders, {}, "usual"))("The first provider killed under load", (it) => {
   it.effect(
-    "is seen by no client in whose stream nothing had been delivered",
+    "A provider killed under load is noticed by no client in whose stream nothing had been delivered",
     Effect.fnUntraced(function* () {
       const { url } = yield* TestServer
       const { north, west } = yield* Providers

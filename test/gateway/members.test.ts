@@ -100,7 +100,7 @@ layer(gatewayServer(models))("A call", (it) => {
     Effect.map(get("/api/v1/llm/usage", { token: key }), ({ json }) => member(json, "items", 0))
 
   it.effect.each(dialects)(
-    "of the dialect %s to the model %s asks for nothing that changes its price, however it is spelt",
+    "A call of the dialect %s to the model %s cannot change its price by any spelling of a member",
     ([dialect, model]) =>
       Effect.gen(function* () {
         const { key } = yield* spender()
@@ -131,7 +131,7 @@ layer(gatewayServer(models))("A call", (it) => {
   )
 
   it.effect.each(dialects)(
-    "of the dialect %s to the model %s that its client has left is paid by what its provider reports in the end",
+    "A call of the dialect %s to the model %s whose client has left is paid by what its provider reports in the end",
     ([dialect, model]) =>
       Effect.gen(function* () {
         const { url } = yield* TestServer

@@ -42,23 +42,23 @@ describe("A provider of messages", () => {
       ...more
     })
 
-  it("gets its own thinking back as it was, byte for byte", () => {
+  it("A provider of messages gets its own thinking back byte for byte", () => {
     const { isSame } = asked([signed, redacted, text, used("toolu_a")], { thinking: enabled })
     assert.isTrue(isSame)
   })
 
-  it("gets no thinking that nobody has signed, and no turn that was nothing else", () => {
+  it("A provider of messages gets no unsigned thinking, and no turn that had nothing else", () => {
     assert.deepStrictEqual(asked([unsigned, text]).messages[1], { role: "assistant", content: [text] })
     assert.deepStrictEqual(asked([unsigned]).messages, [user, result("toolu_a")])
     assert.deepStrictEqual(asked([signed, unsigned, text]).messages[1].content, [signed, text])
   })
 
-  it("gets none at all once it has refused some of it", () => {
+  it("A provider of messages gets no thinking at all once it has refused some of it", () => {
     const { messages } = asked([signed, redacted, text], {}, { isThinkingForeign: true })
     assert.deepStrictEqual(messages[1].content, [text])
   })
 
-  it("is not asked to think in the middle of a turn that began without, since it would refuse that", () => {
+  it("A provider of messages is not asked to think in the middle of a turn that began without, since it would refuse", () => {
     const called = [text, used("call_a")]
     assert.isUndefined(asked(called, { thinking: enabled }).thinking)
     assert.isUndefined(asked([unsigned, used("toolu_a")], { thinking: enabled }).thinking)
@@ -66,7 +66,7 @@ describe("A provider of messages", () => {
     assert.isUndefined(foreign.thinking)
   })
 
-  it("is asked to think wherever it takes that: after its own turns, between turns, as it likes", () => {
+  it("A provider of messages is asked to think wherever it accepts that: after its own turns, between turns, at will", () => {
     const kept: ReadonlyArray<readonly [ReadonlyArray<object>, object]> = [
       [[text, used("toolu_a")], { thinking: enabled }],
       [[signed, used("call_a")], { thinking: enabled }],
@@ -87,19 +87,19 @@ describe("A provider of chat completions", () => {
   const asked = (turn: object, reasoningContent: Target["reasoningContent"] = undefined) =>
     sent("openai", { reasoningContent }, { messages: [user, turn, user] })
 
-  it("gets no thinking of a provider of messages, unless it wants that as a text", () => {
+  it("A provider of chat completions gets no thinking from a provider of messages, unless it wants that as a text", () => {
     assert.deepStrictEqual(asked(ours).messages[1], plain)
     assert.deepStrictEqual(asked(ours, "drop").messages[1], plain)
     assert.deepStrictEqual(asked(ours, "keep").messages[1], said)
   })
 
-  it("gets reasoning of its style back, unless it refuses that", () => {
+  it("A provider of chat completions gets reasoning of its style back, unless it refuses that", () => {
     assert.isTrue(asked(said).isSame)
     assert.isTrue(asked(said, "keep").isSame)
     assert.deepStrictEqual(asked(said, "drop").messages[1], plain)
   })
 
-  it("gets the thinking of a client of messages where it wants it back", () => {
+  it("A provider of chat completions gets the thinking from a client of messages if it wants it back", () => {
     const turns = [user, { role: "assistant", content: [unsigned, text] }, user]
     const body = { max_tokens: 10, messages: turns }
     assert.deepStrictEqual(sent("anthropic", { style: "openai" }, body).messages[1], plain)
@@ -113,7 +113,7 @@ describe("A provider of chat completions", () => {
 describe("Identifiers of calls of tools", () => {
   const odd = ["functions.w:0", "functions_w_0", "", "ä", "x".repeat(65)]
 
-  it("become such as messages take, each another one, and the same for the call and its result", () => {
+  it("Identifiers of tool calls become valid in messages, each a different one, and equal for the call and its result", () => {
     const calls = odd.map((id) => toolCall(id, "look", "{}"))
     const { messages } = sent(
       "openai",
@@ -136,7 +136,7 @@ describe("Identifiers of calls of tools", () => {
     for (const id of called) assert.match(id, /^[A-Za-z0-9_-]{1,64}$/)
   })
 
-  it("become such as chat completions take, of at most 40 characters", () => {
+  it("Identifiers of tool calls become valid in chat completions, with at most 40 characters", () => {
     const long = `toolu_${"x".repeat(60)}`
     const { messages } = sent(
       "anthropic",
@@ -203,53 +203,49 @@ const badSignature: Scripted = {
 }
 
 layer(gatewayServer(models, {}, "usual", lines))("A conversation with a model of two styles", (it) => {
-  it.effect(
-    "of a client of messages goes on at a provider of messages when that of chat completions fails",
-    () =>
-      Effect.gen(function* () {
-        const { key } = yield* spender()
-        const { north, south } = yield* Providers
-        north.scripts.set("mixed", [chatTurn, down])
-        south.scripts.set("mixed", [messagesTurn])
-        const first = yield* message(key, { model: "mixed", thinking: enabled })
-        const content = first.json["content"]
-        const id = String(member(content, 1, "id"))
-        assert.match(id, /^[A-Za-z0-9_-]+$/)
-        const second = yield* message(key, {
-          model: "mixed",
-          thinking: enabled,
-          messages: [user, { role: "assistant", content }, result(id)]
-        })
-        assert.strictEqual(second.status, 200, second.text)
-        const body = JSON.parse(south.received.at(-1)?.text ?? "")
-        assert.deepStrictEqual(body.messages[1].content, [used(id)])
-        assert.isUndefined(body.thinking)
+  it.effect("A conversation in messages goes on at a provider of messages when another fails", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const { north, south } = yield* Providers
+      north.scripts.set("mixed", [chatTurn, down])
+      south.scripts.set("mixed", [messagesTurn])
+      const first = yield* message(key, { model: "mixed", thinking: enabled })
+      const content = first.json["content"]
+      const id = String(member(content, 1, "id"))
+      assert.match(id, /^[A-Za-z0-9_-]+$/)
+      const second = yield* message(key, {
+        model: "mixed",
+        thinking: enabled,
+        messages: [user, { role: "assistant", content }, result(id)]
       })
+      assert.strictEqual(second.status, 200, second.text)
+      const body = JSON.parse(south.received.at(-1)?.text ?? "")
+      assert.deepStrictEqual(body.messages[1].content, [used(id)])
+      assert.isUndefined(body.thinking)
+    })
   )
 
-  it.effect(
-    "of a client of chat completions goes on at one of chat completions that refuses unknown members",
-    () =>
-      Effect.gen(function* () {
-        const { key } = yield* spender()
-        const { north, south } = yield* Providers
-        north.received.length = 0
-        south.received.length = 0
-        north.scripts.set("mixed", [down, chatTurn])
-        south.scripts.set("mixed", [messagesTurn])
-        const first = yield* chat(key, { model: "mixed" })
-        const turn = member(first.json, "choices", 0, "message")
-        assert.strictEqual(member(turn, "reasoning_content"), "Hm.")
-        const answered = { role: "tool", tool_call_id: "toolu_a", content: "a fox" }
-        const second = yield* chat(key, { model: "mixed", messages: [user, turn, answered] })
-        assert.strictEqual(second.status, 200, second.text)
-        const body = JSON.parse(north.received.at(-1)?.text ?? "")
-        assert.notProperty(body.messages[1], "thinking_blocks")
-        assert.notProperty(body.messages[1], "reasoning_content")
-      })
+  it.effect("A conversation in chat completions goes on at a provider that refuses unknown members", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const { north, south } = yield* Providers
+      north.received.length = 0
+      south.received.length = 0
+      north.scripts.set("mixed", [down, chatTurn])
+      south.scripts.set("mixed", [messagesTurn])
+      const first = yield* chat(key, { model: "mixed" })
+      const turn = member(first.json, "choices", 0, "message")
+      assert.strictEqual(member(turn, "reasoning_content"), "Hm.")
+      const answered = { role: "tool", tool_call_id: "toolu_a", content: "a fox" }
+      const second = yield* chat(key, { model: "mixed", messages: [user, turn, answered] })
+      assert.strictEqual(second.status, 200, second.text)
+      const body = JSON.parse(north.received.at(-1)?.text ?? "")
+      assert.notProperty(body.messages[1], "thinking_blocks")
+      assert.notProperty(body.messages[1], "reasoning_content")
+    })
   )
 
-  it.effect("goes on without its thinking where a provider says that another one has signed that", () =>
+  it.effect("A conversation goes on without its thinking if a provider says that another signed it", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { north, south } = yield* Providers

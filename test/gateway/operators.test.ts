@@ -45,7 +45,7 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
     return yield* run("check", file, ...more)
   })
 
-  it.effect("tries each route of a file with one request for one token, in either style", () =>
+  it.effect("An operator tries each route of a file with one request for one token, in either style", () =>
     Effect.gen(function* () {
       const { north, south, west } = yield* Providers
       const before = [north, south, west].map(({ received }) => received.length)
@@ -74,7 +74,7 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
     })
   )
 
-  it.effect("reads what is wrong with each route in words, without a key, and in the exit code", () =>
+  it.effect("An operator reads the problem of each route in words, without a key, and in the exit code", () =>
     Effect.gen(function* () {
       const { north } = yield* Providers
       north.scripts.set("reasoning", [
@@ -125,7 +125,7 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
     })
   )
 
-  it.effect("tries every key of a provider, each by its place in the file", () =>
+  it.effect("An operator tries every key of a provider, each by its place in the file", () =>
     Effect.gen(function* () {
       const { west } = yield* Providers
       const before = west.received.length
@@ -150,7 +150,7 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
     })
   )
 
-  it.effect("reads what is wrong with the file itself", () =>
+  it.effect("An operator reads the problems of the file itself", () =>
     Effect.gen(function* () {
       const one: ReadonlyArray<TestModel> = [{ name: "one", routes: [{ provider: "north", model: "plain" }] }]
       const wrong = yield* check(one, (text) => text.replace("style: openai", "style: other"))
@@ -165,7 +165,7 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
     })
   )
 
-  it.effect("sees the health, cooldown and latency of each route", () =>
+  it.effect("An operator sees the health, cooldown and latency of each route", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.parse("2026-03-01T12:00:00Z"))
       const { key } = yield* spender()
@@ -200,7 +200,7 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
     })
   )
 
-  it.effect("sees what calls came to, exactly, beside what providers charge", () =>
+  it.effect("An operator sees the exact sums of calls beside the providers' charges", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.parse("2026-05-01T12:00:00Z"))
       const { agentId, key } = yield* spender()
@@ -284,7 +284,7 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
     })
   )
 
-  it.effect("reads which range a report may have", () =>
+  it.effect("An operator reads which range a report may have", () =>
     Effect.gen(function* () {
       const wrong = Effect.fnUntraced(function* (query: string) {
         const { json, status } = yield* get(`/api/v1/admin/gateway/usage?${query}`, { token: testAdminToken })
@@ -305,7 +305,7 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
   )
 
   it.effect(
-    "has the times of attempts and of first bytes by provider in the metrics, and nothing of clients",
+    "An operator has the times of attempts and of first bytes by provider in the metrics, and nothing of clients",
     () =>
       Effect.gen(function* () {
         const { key } = yield* spender()

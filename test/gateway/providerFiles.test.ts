@@ -129,18 +129,18 @@ describe("The files to copy", () => {
   const chapters = page("gateway").split(/^## /m).slice(1)
   const nameOf = (chapter: string) => chapter.split("\n", 1).join("")
 
-  it("have the members that docs/operations.md tells of", () => {
+  it("The files to copy have the members that docs/operations.md names", () => {
     const [file = ""] = filesIn(page("operations"))
     // It names providers and models that it leaves out.
     Result.getOrThrow(readConfigurationFile(file))
   })
 
-  it("are there for each of these providers, and tell nobody of another", () => {
+  it("The files to copy exist for exactly these providers", () => {
     assert.deepStrictEqual(chapters.map(nameOf), Object.keys(requests))
   })
 
   it.effect.each(Object.entries(requests))(
-    "ask a provider by its address, with its key, headers, parameters and members: %s",
+    "The files to copy ask a provider at its address, with its key, headers, parameters and members: %s",
     ([name, expected]) =>
       Effect.gen(function* () {
         const text = chapters.find((chapter) => nameOf(chapter) === name) ?? ""

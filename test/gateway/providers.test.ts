@@ -54,10 +54,10 @@ const lines = {
 const keyOf = ({ headers }: Received) => String(headers.authorization).replace("Bearer ", "")
 const all = [canary, "sk-second-0123456789", third]
 
-layer(gatewayServer(models, {}, "usual", lines))("A provider is asked", (it) => {
+layer(gatewayServer(models, {}, "usual", lines))("A request to a provider", (it) => {
   const bodyOf = ({ text }: Received): Record<string, unknown> => JSON.parse(text)
 
-  it.effect("with its own headers, query parameters, and the key where it wants it", () =>
+  it.effect("A request to a provider has its own headers, query parameters, and the key in its place", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { south, west } = yield* Providers
@@ -86,7 +86,7 @@ layer(gatewayServer(models, {}, "usual", lines))("A provider is asked", (it) => 
     })
   )
 
-  it.effect("without members that it does not take, and by its names of others, in both styles", () =>
+  it.effect("A request to a provider omits and renames the members that its file names, in both styles", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { south, west } = yield* Providers
@@ -111,7 +111,7 @@ layer(gatewayServer(models, {}, "usual", lines))("A provider is asked", (it) => 
     })
   )
 
-  it.effect("with its keys in turn", () =>
+  it.effect("A request to a provider takes its keys in turn", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { north } = yield* Providers
@@ -143,38 +143,36 @@ layer(gatewayServer(models, {}, "usual", lines))("A provider is asked", (it) => 
     ["unpaid", refused(402), 300],
     ["limited", refused(429, { "retry-after": "7" }), 7],
     ["worded", refused(400, {}, "API key not valid. Please pass a valid API key."), 300]
-  ] as const)(
-    "with the next key where one is refused, which alone cools down: %s",
-    ([model, refusal, seconds]) =>
-      Effect.gen(function* () {
-        const { key } = yield* spender()
-        const { north } = yield* Providers
-        yield* TestClock.adjust("1 hour")
-        north.scripts.set(model, [refusal, answered])
-        const before = north.received.length
-        const used = () => north.received.slice(before).map(keyOf)
-        const first = yield* chat(key, { model })
-        assert.strictEqual(first.status, 200, first.text)
-        const [cooling, ...others] = used()
-        assert.strictEqual(others.length, 1)
-        const routes = (yield* get("/api/v1/admin/gateway/routes", { token: testAdminToken })).text
-        assert.include(routes, '"keys":3,"keys_cooling":1')
-        for (let call = 0; call < 4; call++) yield* chat(key, { model })
-        assert.isFalse(
-          used()
-            .slice(1)
-            .includes(cooling ?? "")
-        )
-        const { json } = yield* get("/api/v1/llm/usage?limit=5", { token: key })
-        assert.strictEqual(member(json, "items", 4, "attempts"), 2)
-        assert.strictEqual(member(json, "items", 4, "error"), null)
-        yield* TestClock.adjust(seconds * 1000)
-        for (let call = 0; call < 3; call++) yield* chat(key, { model })
-        assert.deepStrictEqual([...new Set(used().slice(-3))].toSorted(), all.toSorted())
-      })
+  ] as const)("A refused key makes a request take the next one: %s", ([model, refusal, seconds]) =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const { north } = yield* Providers
+      yield* TestClock.adjust("1 hour")
+      north.scripts.set(model, [refusal, answered])
+      const before = north.received.length
+      const used = () => north.received.slice(before).map(keyOf)
+      const first = yield* chat(key, { model })
+      assert.strictEqual(first.status, 200, first.text)
+      const [cooling, ...others] = used()
+      assert.strictEqual(others.length, 1)
+      const routes = (yield* get("/api/v1/admin/gateway/routes", { token: testAdminToken })).text
+      assert.include(routes, '"keys":3,"keys_cooling":1')
+      for (let call = 0; call < 4; call++) yield* chat(key, { model })
+      assert.isFalse(
+        used()
+          .slice(1)
+          .includes(cooling ?? "")
+      )
+      const { json } = yield* get("/api/v1/llm/usage?limit=5", { token: key })
+      assert.strictEqual(member(json, "items", 4, "attempts"), 2)
+      assert.strictEqual(member(json, "items", 4, "error"), null)
+      yield* TestClock.adjust(seconds * 1000)
+      for (let call = 0; call < 3; call++) yield* chat(key, { model })
+      assert.deepStrictEqual([...new Set(used().slice(-3))].toSorted(), all.toSorted())
+    })
   )
 
-  it.effect("with each key once where all are refused, before the next provider is", () =>
+  it.effect("A request to a provider takes each refused key once, before the next provider is asked", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { north } = yield* Providers
@@ -189,7 +187,7 @@ layer(gatewayServer(models, {}, "usual", lines))("A provider is asked", (it) => 
     })
   )
 
-  it.effect("and none of its keys is shown, whichever it quotes", () =>
+  it.effect("No key of a provider is shown, whichever it quotes", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       yield* TestClock.adjust("1 hour")
@@ -201,7 +199,7 @@ layer(gatewayServer(models, {}, "usual", lines))("A provider is asked", (it) => 
     })
   )
 
-  it.effect("with the keys that its files hold when the configuration is read again", () =>
+  it.effect("A request to a provider has the keys that its files hold when they are read again", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { north } = yield* Providers

@@ -51,11 +51,11 @@ describe("A rejection by a provider", () => {
         null
       ]
     ]
-  it.each(shapes)("says what is wrong in the shape of %s", (_, body, message, param) => {
+  it.each(shapes)("A rejection says what is wrong in the shape of %s", (_, body, message, param) => {
     assert.deepInclude(said(body), { message, param, accountFault: undefined, isTooLong: false })
   })
 
-  it("says no more than that there was one, in a shape that nobody knows", () => {
+  it("A rejection in an unknown shape says no more than that there was one", () => {
     for (const body of [
       "",
       "<html>",
@@ -74,7 +74,7 @@ describe("A rejection by a provider", () => {
     }
   })
 
-  it("keeps the provider's code and type where they are a word, and is cut at 1 000 characters", () => {
+  it("A rejection keeps the provider's code and type if they are a word, and is cut at 1 000 characters", () => {
     assert.deepInclude(said(error("No.", { code: "content_filter", type: "policy_error" })), {
       code: "content_filter",
       type: "policy_error"
@@ -91,7 +91,7 @@ describe("A rejection by a provider", () => {
     [error("The input token count (1200000) exceeds the maximum number of tokens allowed (1048575).")],
     error("Please reduce the length of the messages or completion."),
     { object: "error", message: "the request exceeds the available context size", code: 400 }
-  ])("that the prompt is too long has one code at all providers: %j", (body) => {
+  ])("A prompt that is too long has one code at all providers: %j", (body) => {
     assert.deepInclude(said(body), { isTooLong: true, code: "context_length_exceeded" })
   })
 
@@ -115,9 +115,12 @@ describe("A rejection by a provider", () => {
     ["standing", error("Access denied, please make sure your account is in good standing.")],
     ["region", error("User location is not supported for the API use.")]
   ]
-  it.each(faults)("of the operator's account is none of the caller's: %s, %j", (fault, body) => {
-    assert.strictEqual(said(body).accountFault, fault)
-  })
+  it.each(faults)(
+    "A rejection of the operator's account is not the caller's fault: %s, %j",
+    (fault, body) => {
+      assert.strictEqual(said(body).accountFault, fault)
+    }
+  )
 
   it.each([
     "messages.0.content: Input should be a valid string",
@@ -125,11 +128,11 @@ describe("A rejection by a provider", () => {
     'Unknown role "API key not valid", don\'t use it',
     "This model does not support `stream` in your account's project",
     "Request blocked by our content policy"
-  ])("that quotes the caller's words is the caller's: %s", (message) => {
+  ])("A rejection that quotes the caller's words is the caller's fault: %s", (message) => {
     assert.strictEqual(said(error(message)).accountFault, undefined)
   })
 
-  it("is shown without the provider's key and address, and without identifiers of its account", () => {
+  it("A rejection is shown without the provider's key and address, and without identifiers of its account", () => {
     const { message, param } = said(
       error(
         "Refused for org-AbC123secret456 and proj_9xYz12345678 of user-abcdefghijklmnop1 at https://north.example/v1 with the-key-of-north, sk-proj-abc***XYZ9 and projects/884422.",

@@ -21,7 +21,7 @@ const models: ReadonlyArray<TestModel> = [
 const hello = [{ role: "user", content: "Hello" }]
 
 layer(gatewayServer(models, {}, "usual"))("A call", (it) => {
-  it.effect("that fails by a fault of ours is told so in its style", () =>
+  it.effect("A call that fails by our fault is told so in its style", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { key } = yield* spender()
@@ -40,7 +40,7 @@ layer(gatewayServer(models, {}, "usual"))("A call", (it) => {
     })
   )
 
-  it.effect("that is rejected is told so before it is read, also where its connection is to be closed", () =>
+  it.effect("A rejected call is answered before it is read, also if its connection is to be closed", () =>
     Effect.gen(function* () {
       // A longer one is told so as well, but not who sends all of it before looking (largeBodies.test.ts).
       const length = 60 * 1024
@@ -68,7 +68,7 @@ layer(gatewayServer(models, {}, "usual"))("A call", (it) => {
     })
   )
 
-  it.effect("behind another of its connection is answered after it", () =>
+  it.effect("A call behind another on its connection is answered after it", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const body = JSON.stringify({ model: "plain", messages: hello })
@@ -92,7 +92,7 @@ layer(gatewayServer(models, {}, "usual"))("A call", (it) => {
     })
   )
 
-  it.effect("is counted among all requests", () =>
+  it.effect("A call counts among all requests", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const counted = Effect.map(metrics, (text) =>
@@ -111,7 +111,7 @@ layer(gatewayServer(models, {}, "usual"))("A call", (it) => {
 })
 
 layer(gatewayServer(models, {}, "usual"))("An instance that stops", (it) => {
-  it.effect("ends a call that takes too long with 503, and it is settled all the same", () =>
+  it.effect("An instance that stops ends a long call with 503, and it is settled all the same", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { received } = (yield* Providers).north
@@ -146,7 +146,7 @@ layer(gatewayServer(models, {}, "usual"))("An instance that stops", (it) => {
 layer(gatewayServer(models, { AUSPEX_LIMIT_UNIDENTIFIED: "4/hour" }, "usual"))(
   "An address that guesses keys",
   (it) => {
-    it.effect("is told to wait, and a right key of its is let in", () =>
+    it.effect("An address that guesses keys must wait, and its right key is accepted", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
         const asked = (token: string) => post(chatPath, { token, json: { model: "free", messages: hello } })

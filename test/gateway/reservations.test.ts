@@ -29,7 +29,7 @@ const readFromEndToEnd = countOf(
 )
 
 layer(testServices())("Ending a reservation", (it) => {
-  it.effect("reads no other one, though there was none when its plan was made", () =>
+  it.effect("The end of a reservation reads no other one, even if its plan was made without rows", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { agentId, keyId } = yield* spender(0)

@@ -122,19 +122,19 @@ const undecided: Exclude<Member, keyof typeof translated | keyof typeof refused>
 describe("A request for a response", () => {
   const plain = { model: "swift-1", messages: [user] }
 
-  it.each(Object.entries(translated))("as a chat completion has its %s", (name, [given, chat]) => {
-    assert.isTrue(undecided)
-    assert.deepStrictEqual(chatOf({ [name]: given }), { ...plain, ...chat })
-  })
-
-  it.each(Object.entries(refused))(
-    "is refused by its %s where that cannot be had",
-    (name, [given, param]) => {
-      assert.strictEqual(paramOf({ [name]: given }), param)
+  it.each(Object.entries(translated))(
+    "A request for a response keeps its %s in translation",
+    (name, [given, chat]) => {
+      assert.isTrue(undecided)
+      assert.deepStrictEqual(chatOf({ [name]: given }), { ...plain, ...chat })
     }
   )
 
-  it("is refused by a member that nobody knows, and says what would be right where something would have to be stored", () => {
+  it.each(Object.entries(refused))("A response is rejected by its %s", (name, [given, param]) => {
+    assert.strictEqual(paramOf({ [name]: given }), param)
+  })
+
+  it("A request for a response is rejected by an unknown member, and told what would be right if something must be stored", () => {
     for (const name of ["vendor_field", "constructor", "messages", "Input"]) {
       assert.strictEqual(paramOf({ [name]: [1] }), name)
     }
@@ -145,7 +145,7 @@ describe("A request for a response", () => {
     )
   })
 
-  it("has choices of tools, and formats, in the shape of chat completions", () => {
+  it("A request for a response has choices of tools, and formats, in the shape of chat completions", () => {
     const tools = [{ type: "function", name: "look", parameters }]
     assert.deepInclude(
       chatOf({ tools, tool_choice: { type: "function", name: "look" }, parallel_tool_calls: false }),
@@ -177,7 +177,7 @@ describe("A request for a response", () => {
     readonly [name: string, input: ReadonlyArray<ResponseInputItem>, messages: ReadonlyArray<object>]
   > = [
     [
-      "instructions of developers as a system's",
+      "instructions of developers as a system's message",
       [{ role: "developer", content: "a" }, user],
       [{ role: "system", content: "a" }, user]
     ],
@@ -205,7 +205,7 @@ describe("A request for a response", () => {
       ]
     ],
     [
-      "what was thought, said and called as one message, and what tools gave after it",
+      "thoughts, text and calls as one message, with the results of tools after it",
       [
         user,
         { type: "reasoning", id: "rs_1", summary: [], encrypted_content: closed },
@@ -236,7 +236,7 @@ describe("A request for a response", () => {
       ]
     ],
     [
-      "images that tools gave behind all that they gave",
+      "images from tools after all results of tools",
       [
         called,
         { ...called, call_id: "b" },
@@ -262,7 +262,7 @@ describe("A request for a response", () => {
       ]
     ],
     [
-      "signed thinking as it was given",
+      "signed thinking unchanged",
       [
         {
           type: "reasoning",
@@ -275,7 +275,7 @@ describe("A request for a response", () => {
       [{ role: "assistant", content: "Looking.", reasoning_content: "Hm.", thinking_blocks: thinking }]
     ],
     [
-      "nothing of reasoning that another service has closed",
+      "no reasoning that another service enclosed",
       [
         {
           type: "reasoning",
@@ -289,41 +289,41 @@ describe("A request for a response", () => {
     ]
   ]
 
-  it.each(conversations)("has %s", (_, input, messages) => {
+  it.each(conversations)("A request for a response has %s", (_, input, messages) => {
     assert.deepStrictEqual(chatOf({ input }), { model: "swift-1", messages })
   })
 
   it.each([
-    ["an item that lies elsewhere", { type: "item_reference", id: "msg_1" }, "input.0"],
+    ["an item that is stored elsewhere", { type: "item_reference", id: "msg_1" }, "input.0"],
     [
       "an item of a tool that is not served",
       { type: "web_search_call", id: "ws_1", status: "completed" },
       "input.0.type"
     ],
-    ["a role that nobody knows", { role: "oracle", content: "a" }, "input.0.role"],
+    ["an unknown role", { role: "oracle", content: "a" }, "input.0.role"],
     ["a message without content", { role: "user" }, "input.0.content"],
     ["a call without its id", { type: "function_call", name: "look", arguments: "{}" }, "input.0.call_id"],
     [
-      "an image that lies elsewhere",
+      "an image that is stored elsewhere",
       { role: "user", content: [{ type: "input_image", file_id: "file-1" }] },
       "input.0.content.0.image_url"
     ],
     [
-      "a file that lies elsewhere",
+      "a file that is stored elsewhere",
       { role: "user", content: [{ type: "input_file", file_url: "https://example.com/a.pdf" }] },
       "input.0.content.0.file_data"
     ]
-  ])("is refused by the place of %s", (_, item, param) => {
+  ])("A request for a response is rejected by the place of %s", (_, item, param) => {
     assert.strictEqual(paramOf({ input: [item] }), param)
   })
 
-  it("opens no reasoning that would take long to read", () => {
+  it("A request for a response opens no reasoning that would take long to read", () => {
     const bomb = `auspex1.${Buffer.from(`{"thinking":[${"{},".repeat(100_000)}{}]}`).toString("base64url")}`
     const input = [{ type: "reasoning", id: "rs_1", summary: [], encrypted_content: bomb }, user]
     assert.deepStrictEqual(chatOf({ input }), plain)
   })
 
-  it("is bound as the chat completion that it is, and at most what it asks for", () => {
+  it("A request for a response is bounded as a chat completion, and at most by its own maximum", () => {
     const { maxTokens, textTokensBound } = Result.getOrThrow(
       admitted({ instructions: "abc", max_output_tokens: 7 })
     )
@@ -382,7 +382,7 @@ const told: Told = {
 const text = (given: string) => ({ type: "output_text" as const, text: given, annotations: [], logprobs: [] })
 
 describe("A response", () => {
-  it("has the reasoning, text and calls of a chat completion, and repeats what was asked", () => {
+  it("A response has the reasoning, text and calls of a chat completion, and repeats the request", () => {
     const output: Told["output"] = [
       {
         id: "rs_chatcmpl-1_0",
@@ -419,7 +419,7 @@ describe("A response", () => {
     assert.deepStrictEqual(others, { ...told, output })
   })
 
-  it("has the same of messages", () => {
+  it("A response has the reasoning, text and calls of messages", () => {
     const { output } = answered("anthropic", wholeMessagesTools)
     assert.deepStrictEqual(
       output.map(({ call_id, type }: { call_id?: string; type: string }) => [type, call_id]),
@@ -436,7 +436,7 @@ describe("A response", () => {
     ["length", "incomplete", { reason: "max_output_tokens" }],
     ["content_filter", "incomplete", { reason: "content_filter" }],
     ["stop", "completed", null]
-  ])("that ended with %s is %s", (finish_reason, status, details) => {
+  ])("A response that ended with %s is %s", (finish_reason, status, details) => {
     const message = { role: "assistant", content: "Look" }
     const body = { ...wholeChatTools, choices: [{ index: 0, message, finish_reason }] }
     const response = answered("openai", body)
@@ -444,7 +444,7 @@ describe("A response", () => {
     assert.strictEqual(response.output[0].status, status)
   })
 
-  it("has a refusal as what it is", () => {
+  it("A response has a refusal as a refusal", () => {
     const message = { role: "assistant", content: null, refusal: "No." }
     const response = answered("openai", {
       ...wholeChatTools,
@@ -494,7 +494,7 @@ const itemEvents = {
 >
 
 describe("A stream of a response", () => {
-  it("tells of a text in the official order, with numbers", () => {
+  it("A stream of a response has a text in the official order, with numbers", () => {
     const item_id = "msg_chatcmpl-1_0"
     const words = 'Grüße \u{1f98a} "model":"x"'
     const at = { output_index: 0 }
@@ -540,7 +540,7 @@ describe("A stream of a response", () => {
     ["chat completions", "openai", chatTools, [2, 1]],
     ["messages", "anthropic", messagesTools, [2, 1]]
   ] as const)(
-    "tells of reasoning, text and tools, one after the other (a provider of %s)",
+    "A stream of a response has reasoning, text and tools in turn (at a provider of %s)",
     (_, style, frames, deltas) => {
       const events = eventsIn(readAll(optionsFor(style), frames).text)
       assert.deepStrictEqual(
@@ -561,7 +561,7 @@ describe("A stream of a response", () => {
     }
   )
 
-  it("tells of the arguments of two tools that come mixed one after the other", () => {
+  it("A stream of a response has the mixed arguments of two tools one after the other", () => {
     const called = (index: number, rest: object) => delta({ tool_calls: [{ index, ...rest }] })
     const frames = [
       called(0, { id: "call_a", function: { name: "look", arguments: '{"at":' } }),
@@ -576,7 +576,7 @@ describe("A stream of a response", () => {
     assert.deepStrictEqual(indices, indices.toSorted())
   })
 
-  it("is in JSON without a schema a text, also at a provider of messages", () => {
+  it("A stream of a response in JSON without a schema is a text, also at a provider of messages", () => {
     const frames = [
       messageStart,
       blockStart(0, { type: "tool_use", id: "toolu_a", name: "answer_in_json", input: {} }),
@@ -589,7 +589,7 @@ describe("A stream of a response", () => {
     assert.include(JSON.stringify(last), JSON.stringify(text('{"at":"fox"}')))
   })
 
-  it("ends with the official error event where it breaks, with the next number", () => {
+  it("A broken stream of a response ends with the official error event, with the next number", () => {
     const { reader, text: written } = readAll(optionsFor("openai"), chatText.slice(0, 2))
     const error = {
       status: 502,
@@ -610,7 +610,7 @@ describe("A stream of a response", () => {
     assert.deepStrictEqual<unknown>(eventsIn(event), [expected])
   })
 
-  it("reports the usage that is charged", () => {
+  it("A stream of a response reports the usage that is charged", () => {
     const { reader, text: written } = readAll(optionsFor("openai"), chatTools)
     const usage = reader.usage()
     assert.deepStrictEqual(
@@ -621,7 +621,7 @@ describe("A stream of a response", () => {
     assert.include(written, '"output_tokens":50,"output_tokens_details":{"reasoning_tokens":9}')
   })
 
-  it.prop("is the same however its bytes are cut", [Sizes], ([sizes]) => {
+  it.prop("A stream of a response is the same however its bytes are cut", [Sizes], ([sizes]) => {
     for (const [style, frames] of [
       ["openai", chatTools],
       ["anthropic", messagesTools]

@@ -110,7 +110,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       Effect.map(TelemetryRecorder, ({ lines }) => lines.filter((line) => line.includes(`"${text}"`)))
 
     for (const [fault, script] of Object.entries(passing)) {
-      it.effect(`for a moment, and is the only one, is asked again: ${fault}`, () =>
+      it.effect(`The only provider is asked again after it fails for a moment: ${fault}`, () =>
         Effect.gen(function* () {
           const { key } = yield* spender()
           const north = yield* provider
@@ -127,7 +127,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       )
     }
 
-    it.effect("three times is 502, which no client library tries again, and costs nothing", () =>
+    it.effect("A provider that fails three times is 502, which no client library retries, and is free", () =>
       Effect.gen(function* () {
         const { agentId, key } = yield* spender()
         const north = yield* provider
@@ -145,7 +145,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
-    it.effect("in a way that does not pass is asked once, and client libraries may try again", () =>
+    it.effect("A lasting failure is asked once, and client libraries may try again", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
         const north = yield* provider
@@ -156,7 +156,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
-    it.effect("by a limit for longer than a call waits is 429 with the least Retry-After of all", () =>
+    it.effect("A limit that lasts longer than a call waits is 429 with the least Retry-After of all", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
         const north = yield* provider
@@ -173,7 +173,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
-    it.effect("by a limit is not asked again until its Retry-After, from the first time on", () =>
+    it.effect("A provider whose limit is reached is not asked again until its Retry-After", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
         const north = yield* provider
@@ -189,7 +189,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
-    it.effect("by silence is left for the next one before any client library gives up", () =>
+    it.effect("A silent provider is given up for the next one before any client library gives up", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
         const north = yield* provider
@@ -201,7 +201,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
-    it.effect("by silence that a client has enough of costs nothing, and counts as its failure", () =>
+    it.effect("A silence that makes a client leave costs nothing, and counts as the provider's failure", () =>
       Effect.gen(function* () {
         const north = yield* provider
         const failures = () =>
@@ -230,7 +230,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
-    it.effect("by silence is waited for as long as its model says", () =>
+    it.effect("A silent provider is waited for as long as its model's settings say", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
         const north = yield* provider
@@ -243,26 +243,24 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
-    it.effect(
-      "by the operator's fault is left for the next one, told to the operator and never to agents",
-      () =>
-        Effect.gen(function* () {
-          const { key } = yield* spender()
-          yield* provider
-          const served = yield* chat(key, { model: "poor-first" })
-          assert.strictEqual(served.status, 200, served.text)
-          const line = (yield* logged("a provider failed")).find((each) =>
-            each.includes('"model":"poor-first"')
-          )
-          assert.include(line, '"reason":"credit"')
-          const only = yield* chat(key, { model: "poor" })
-          assert.strictEqual(only.status, 502)
-          assert.deepInclude(yield* newest(key), { error: "upstreams_failed", cost: 0, attempts: 1 })
-          for (const text of [only.text, line ?? ""]) assert.notInclude(text, "upstream-secret")
-        })
+    it.effect("A failure by the operator's fault is told to the operator and never to agents", () =>
+      Effect.gen(function* () {
+        const { key } = yield* spender()
+        yield* provider
+        const served = yield* chat(key, { model: "poor-first" })
+        assert.strictEqual(served.status, 200, served.text)
+        const line = (yield* logged("a provider failed")).find((each) =>
+          each.includes('"model":"poor-first"')
+        )
+        assert.include(line, '"reason":"credit"')
+        const only = yield* chat(key, { model: "poor" })
+        assert.strictEqual(only.status, 502)
+        assert.deepInclude(yield* newest(key), { error: "upstreams_failed", cost: 0, attempts: 1 })
+        for (const text of [only.text, line ?? ""]) assert.notInclude(text, "upstream-secret")
+      })
     )
 
-    it.effect("is logged, also where it was pinned, and so is what it rejects, by its code", () =>
+    it.effect("A failure is logged, also of a pinned provider, and so is a rejection, by its code", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
         yield* provider
@@ -276,7 +274,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
-    it.effect("has another model stand in for its own where the file says so, at that one's price", () =>
+    it.effect("Another model stands in for a failing one if the file says so, at its own price", () =>
       Effect.gen(function* () {
         const { agentId, key } = yield* spender()
         yield* provider
@@ -293,7 +291,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
-    it.effect("and what may stand in for it is covered by what is reserved, or the call is not made", () =>
+    it.effect("The reservation covers the models that may stand in, or the call is not made", () =>
       Effect.gen(function* () {
         const { key } = yield* spender(1)
         const north = yield* provider
@@ -303,7 +301,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
-    it.effect("or whose model has too short a context, is asked once where another model may stand in", () =>
+    it.effect("A provider with too short a context is asked once, and another model stands in", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
         const north = yield* provider
@@ -325,7 +323,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
 
     const calls = breadth(100, 5000)
 
-    it.effect("one call in ten, at random, is seen by two agents in a thousand at most", () =>
+    it.effect("A failure of one call in ten, at random, is seen by at most two agents in a thousand", () =>
       Effect.gen(function* () {
         const { key } = yield* spender(10_000)
         const north = yield* provider

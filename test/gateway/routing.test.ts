@@ -101,7 +101,7 @@ layer(gatewayServer(models))("Routing", (it) => {
     }))
 
   it.effect.each([...before, ...beforeWhole])(
-    "falls back when a provider does %s before it answers",
+    "The gateway falls back when a provider does %s before it answers",
     (fault) =>
       Effect.gen(function* () {
         const { key } = yield* spender()
@@ -113,7 +113,7 @@ layer(gatewayServer(models))("Routing", (it) => {
   )
 
   it.effect.each([...before, ...beforeStream])(
-    "falls back when a provider does %s before its first content",
+    "The gateway falls back when a provider does %s before its first content",
     (fault) =>
       Effect.gen(function* () {
         const { key } = yield* spender()
@@ -125,7 +125,7 @@ layer(gatewayServer(models))("Routing", (it) => {
       })
   )
 
-  it.effect("falls back when nobody listens", () =>
+  it.effect("The gateway falls back when nobody listens", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       assert.strictEqual((yield* chat(key, { model: "refused" })).status, 200)
@@ -133,7 +133,7 @@ layer(gatewayServer(models))("Routing", (it) => {
     })
   )
 
-  it.effect.each(passedOn)("passes %s on, without the provider's key and address", (fault) =>
+  it.effect.each(passedOn)("The gateway passes %s on, without the provider's key and address", (fault) =>
     Effect.gen(function* () {
       const { key, agentId } = yield* spender()
       const answer = yield* chat(key, { model: named(fault) })
@@ -147,7 +147,7 @@ layer(gatewayServer(models))("Routing", (it) => {
   )
 
   it.effect.each(["late", "late-cut", "late-hang", "unfinished"])(
-    "after content a failure is an event of the stream and costs nothing: %s",
+    "A failure after content is an event of the stream and costs nothing: %s",
     (model) =>
       Effect.gen(function* () {
         const { key, agentId } = yield* spender()
@@ -162,7 +162,7 @@ layer(gatewayServer(models))("Routing", (it) => {
       })
   )
 
-  it.effect("a route that failed three times in a row cools down for 30 s; then one trial call decides", () =>
+  it.effect("A route that failed three times in a row cools down for 30 s; then one trial call decides", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { north } = yield* Providers
@@ -178,7 +178,7 @@ layer(gatewayServer(models))("Routing", (it) => {
     })
   )
 
-  it.effect("provider/model pins one provider, without fall-back", () =>
+  it.effect("A name provider/model pins one provider, without fallback", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       assert.strictEqual((yield* chat(key, { model: "north/status:404" })).status, 502)
@@ -192,7 +192,7 @@ layer(gatewayServer(models))("Routing", (it) => {
     })
   )
 
-  it.effect("a route of the called style comes before one that needs translation", () =>
+  it.effect("A route of the called style comes before one that needs translation", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       for (let call = 0; call < 4; call++) {
@@ -204,7 +204,7 @@ layer(gatewayServer(models))("Routing", (it) => {
     })
   )
 
-  it.effect("an answer without content is better than none, where no other provider can take the call", () =>
+  it.effect("An answer without content is better than none if no other provider can take the call", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const asked = { model: "wordless", stream: true }
@@ -218,7 +218,7 @@ layer(gatewayServer(models))("Routing", (it) => {
     })
   )
 
-  it.effect("calls that had begun when the configuration was read again end as they would have", () =>
+  it.effect("Calls that began before the configuration was read again end normally", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { reload } = yield* GatewayConfig
@@ -232,7 +232,7 @@ layer(gatewayServer(models))("Routing", (it) => {
     })
   )
 
-  it.effect("an answer that rejects the request is no failure: failures around it are not in a row", () =>
+  it.effect("An answer that rejects the request is no failure: failures around it are not in a row", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { north } = yield* Providers

@@ -146,7 +146,7 @@ for (const kind of ["chat", "messages", "responses"] as const) {
     const others = (name: string) => beside[`${kind}.${name}`] ?? {}
     for (const [name, [value, fate]] of Object.entries(tables[kind])) {
       const told = typeof fate === "string" ? fate : `sent as ${Object.keys(fate).join(" and ")}`
-      it(`${name} is ${told}`, () => {
+      it(`The field ${name} of ${kind} is ${told}`, () => {
         const body = { ...others(name), [name]: value }
         if (fate === "priced") {
           const asked = pricedFeaturesIn(styleOf[kind], body, {}).map(({ param }) => param)
@@ -299,9 +299,9 @@ const places = {
 >
 
 for (const [place, [kind, kinds, bodyOf]] of Object.entries(places)) {
-  describe(`What a client can send as ${place}, to a provider of the other style`, () => {
+  describe(`Content of a client as ${place}, at a provider of the other style`, () => {
     for (const [name, [content, fate]] of Object.entries<ContentFate>(kinds)) {
-      it(`${name} is ${fate}`, () => {
+      it(`Content ${name} as ${place} is ${fate}`, () => {
         const outcome = translateRequest(kind, bodyOf(name, content))
         if (fate === "refused") {
           if (Result.isSuccess(outcome)) return assert.fail("it was translated")
@@ -334,12 +334,12 @@ const finishReasons: Readonly<Record<OpenAI.ChatCompletion.Choice["finish_reason
 
 describe("A reason why an answer ends", () => {
   for (const [reason, told] of Object.entries(stopReasons)) {
-    it(`${reason} of messages is ${told} in chat completions`, () => {
+    it(`The reason ${reason} of messages is ${told} in chat completions`, () => {
       assert.strictEqual(finishReason(reason), told)
     })
   }
   for (const [reason, told] of Object.entries(finishReasons)) {
-    it(`${reason} of chat completions is ${told} in messages`, () => {
+    it(`The reason ${reason} of chat completions is ${told} in messages`, () => {
       assert.strictEqual(stopReason(reason), told)
     })
   }

@@ -42,7 +42,7 @@ const Sizes = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 1, maxim
 describe("A stream for a client of its own style", () => {
   for (const style of styles) {
     for (const [which, frames] of streams[style].entries()) {
-      it(`comes as it was sent, but for the model (${style}, ${which})`, () => {
+      it(`A stream comes as it was sent, but for the model (${style}, ${which})`, () => {
         const { last, text } = readAll(optionsOf(style, style), frames)
         assert.strictEqual(text, renamed(frames.join("")))
         assert.isTrue(last.finished)
@@ -50,14 +50,14 @@ describe("A stream for a client of its own style", () => {
         assert.isUndefined(last.fault)
       })
 
-      it(`comes byte for byte where the model has the same name (${style}, ${which})`, () => {
+      it(`A stream comes byte for byte if the model has the same name (${style}, ${which})`, () => {
         const { text } = readAll(optionsOf(style, style, { model: "swift-1-0613" }), frames)
         assert.strictEqual(text, frames.join(""))
       })
 
       for (const [lines, written] of Object.entries({ LF: String, CRLF: withReturns, CR: withBareReturns })) {
         it.prop(
-          `is the same however its bytes are cut (${style}, ${which}, ${lines})`,
+          `A stream is the same however its bytes are cut (${style}, ${which}, ${lines})`,
           [Sizes],
           ([sizes]) => {
             const options = optionsOf(style, style, { model: "swift-1-0613" })
@@ -72,7 +72,7 @@ describe("A stream for a client of its own style", () => {
     }
   }
 
-  it("gets its model back in every chunk, wherever the provider writes it", () => {
+  it("A stream has the client's model in every chunk, wherever the provider writes it", () => {
     const odd = [
       '{"choices":[{"index":0,"delta":{"content":"a","model":"inner"},"finish_reason":"stop"}],"model": "north-9"}',
       '{"model" : "north-9","choices":[]}',
@@ -88,14 +88,14 @@ describe("A stream for a client of its own style", () => {
     assert.include(text, '"model":"inner"')
   })
 
-  it("does not show the usage that only we asked for", () => {
+  it("A stream hides the usage that only the gateway requested", () => {
     const { reader, text } = readAll(optionsOf("openai", "openai", { asksUsage: false }), chatText)
     assert.notInclude(text, '"usage":{')
     assert.include(text, "[DONE]")
     assert.deepStrictEqual(reader.usage(), plainUsage(25, 50))
   })
 
-  it("keeps comments and data of several lines", () => {
+  it("A stream keeps comments and data of several lines", () => {
     const sent = `: keep-alive\n\ndata: {"model":"swift-1-0613",\ndata: "choices":[{"delta":{"content":"a"}}]}\n\n`
     const same = readAll(optionsOf("openai", "openai", { model: "swift-1-0613" }), [sent])
     assert.strictEqual(same.text, sent)
@@ -106,39 +106,43 @@ describe("A stream for a client of its own style", () => {
     )
   })
 
-  it("ends well without the last blank line", () => {
+  it("A stream ends well without the last blank line", () => {
     const { last } = readAll(optionsOf("openai", "openai"), [delta({ content: "a" }), "data: [DONE]\n"])
     assert.isTrue(last.finished)
   })
 })
 
-describe("Content begins", () => {
+describe("The beginning of content", () => {
   const begins: Readonly<
     Record<Style, ReadonlyArray<readonly [name: string, frame: string, content: boolean]>>
   > = {
     openai: [
-      ["not with a role", delta({ role: "assistant", content: "" }), false],
-      ["not with a comment", ": waiting\n\n", false],
-      ["not with a chunk without choices", chunk({ choices: [] }), false],
-      ["with text", delta({ content: "a" }), true],
-      ["with reasoning", delta({ reasoning_content: "a" }), true],
-      ["with reasoning by its other name", delta({ reasoning: "a" }), true],
-      ["with a refusal", delta({ refusal: "no" }), true],
-      ["with a tool", delta({ tool_calls: [{ index: 0, function: { name: "f" } }] }), true]
+      ["does not begin with a role", delta({ role: "assistant", content: "" }), false],
+      ["does not begin with a comment", ": waiting\n\n", false],
+      ["does not begin with a chunk without choices", chunk({ choices: [] }), false],
+      ["begins with text", delta({ content: "a" }), true],
+      ["begins with reasoning", delta({ reasoning_content: "a" }), true],
+      ["begins with reasoning by its other name", delta({ reasoning: "a" }), true],
+      ["begins with a refusal", delta({ refusal: "no" }), true],
+      ["begins with a tool", delta({ tool_calls: [{ index: 0, function: { name: "f" } }] }), true]
     ],
     anthropic: [
-      ["not with message_start", messageStart, false],
-      ["not with a ping", ping, false],
-      ["not with an empty block", blockStart(0, { type: "text", text: "" }), false],
-      ["not with an empty delta", blockDelta(0, { type: "text_delta", text: "" }), false],
-      ["with text of messages", blockDelta(0, { type: "text_delta", text: "a" }), true],
-      ["with thinking", blockDelta(0, { type: "thinking_delta", thinking: "a" }), true],
-      ["with input of a tool", blockDelta(0, { type: "input_json_delta", partial_json: "{" }), true],
-      ["with a block of a tool", blockStart(0, { type: "tool_use", id: "t", name: "f", input: {} }), true]
+      ["does not begin with message_start", messageStart, false],
+      ["does not begin with a ping", ping, false],
+      ["does not begin with an empty block", blockStart(0, { type: "text", text: "" }), false],
+      ["does not begin with an empty delta", blockDelta(0, { type: "text_delta", text: "" }), false],
+      ["begins with text of messages", blockDelta(0, { type: "text_delta", text: "a" }), true],
+      ["begins with thinking", blockDelta(0, { type: "thinking_delta", thinking: "a" }), true],
+      ["begins with input of a tool", blockDelta(0, { type: "input_json_delta", partial_json: "{" }), true],
+      [
+        "begins with a block of a tool",
+        blockStart(0, { type: "tool_use", id: "t", name: "f", input: {} }),
+        true
+      ]
     ]
   }
   for (const style of styles) {
-    it.for(begins[style])("%s", ([, frame, content]) => {
+    it.for(begins[style])("Content %s", ([, frame, content]) => {
       for (const clientStyle of styles) {
         const reader = streamReader(optionsOf(clientStyle, style))
         assert.strictEqual(reader.push(Buffer.from(frame)).content, content)
@@ -147,7 +151,7 @@ describe("Content begins", () => {
   }
 })
 
-describe("A stream fails", () => {
+describe("A failure of a stream", () => {
   const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } }
   const fails: Readonly<
     Record<Style, ReadonlyArray<readonly [name: string, frame: string, kind: string, busy: boolean]>>
@@ -177,7 +181,7 @@ describe("A stream fails", () => {
     ]
   }
   for (const style of styles) {
-    it.for(fails[style])("%s, and nothing of it is shown", ([, frame, kind, busy]) => {
+    it.for(fails[style])("A stream fails %s, and nothing of it is shown", ([, frame, kind, busy]) => {
       const { bytes, fault } = streamReader(optionsOf(style, style)).push(Buffer.from(frame + frame))
       assert.strictEqual(fault?.kind, kind)
       assert.strictEqual(fault?.busy, busy)
@@ -185,7 +189,7 @@ describe("A stream fails", () => {
     })
   }
 
-  it("after content, which is shown", () => {
+  it("A stream that fails after content shows the content", () => {
     const piece = streamReader(optionsOf("openai", "openai")).push(
       Buffer.from(delta({ content: "a" }) + frameOf({ error: { message: "x" } }))
     )
@@ -194,7 +198,7 @@ describe("A stream fails", () => {
     assert.include(Buffer.from(piece.bytes).toString(), '"content":"a"')
   })
 
-  it("when a frame does not end within 10 MiB", () => {
+  it("A stream fails when a frame does not end within 10 MiB", () => {
     const reader = streamReader(optionsOf("openai", "openai"))
     const part = Buffer.alloc(1024 * 1024, "x")
     const pieces = [Buffer.from("data: "), ...Array.from({ length: 10 }, () => part)].map(reader.push)
@@ -202,7 +206,7 @@ describe("A stream fails", () => {
     assert.isUndefined(pieces.at(-2)?.fault)
   })
 
-  it("not by a frame of 9 MB, whatever it is cut into", () => {
+  it("A frame of 9 MB, in chunks of any size, does not fail a stream", () => {
     const text = "x".repeat(9_000_000)
     const { last, reader } = readAll(
       optionsOf("openai", "openai"),
@@ -212,7 +216,7 @@ describe("A stream fails", () => {
     assert.strictEqual(reader.generated().length, text.length)
   })
 
-  it("not by an error behind its end", () => {
+  it("An error after the end does not fail a stream", () => {
     const { last } = readAll(optionsOf("openai", "openai"), [...chatText, frameOf({ error: "late" })])
     assert.isUndefined(last.fault)
     assert.isTrue(last.finished)
@@ -222,10 +226,10 @@ describe("A stream fails", () => {
     ["half a stream of chat completions", "openai", chatText.slice(0, 3)],
     ["half a frame", "openai", [delta({ content: "a" }), 'data: {"choices":[{"finish_reason":"st']],
     ["messages without message_stop", "anthropic", messagesText.slice(0, -1)],
-    ["nothing", "openai", []]
+    ["empty", "openai", []]
   ]
   for (const [name, style, frames] of halves) {
-    it(`without an end, when it is ${name}`, () => {
+    it(`A stream that is ${name} has no end`, () => {
       for (const clientStyle of styles) {
         const { last, text } = readAll(optionsOf(clientStyle, style), frames)
         assert.isFalse(last.finished)
@@ -235,7 +239,7 @@ describe("A stream fails", () => {
     })
   }
 
-  it("not when it has a finish_reason and no [DONE]", () => {
+  it("A stream with a finish_reason and no [DONE] does not fail", () => {
     const { last } = readAll(optionsOf("openai", "openai"), [delta({ content: "a" }), delta({}, "stop")])
     assert.isTrue(last.finished)
   })
@@ -245,7 +249,7 @@ describe("Usage of a stream", () => {
   const usageOf = (style: Style, frames: ReadonlyArray<string>) =>
     readAll(optionsOf(style, style), frames).reader.usage()
 
-  it("is the larger of each member, when it is reported more than once", () => {
+  it("Usage that is reported more than once is the larger of each member", () => {
     const twice = [
       chunk({ choices: [], usage: chatUsage }),
       chunk({ choices: [], usage: { ...chatUsage, completion_tokens: 60 } })
@@ -262,7 +266,7 @@ describe("Usage of a stream", () => {
     })
   })
 
-  it("is not known when it was not reported, or in a form that makes no sense", () => {
+  it("Usage is unknown if it was not reported, or in a form that makes no sense", () => {
     for (const usage of [
       undefined,
       null,
@@ -278,14 +282,14 @@ describe("Usage of a stream", () => {
     assert.isUndefined(usageOf("anthropic", [messageStart, messageDelta("end_turn", {}), messageStop]))
   })
 
-  it("has the prompt's tokens of messages at once, for a client that leaves", () => {
+  it("Usage has the prompt's tokens of messages at once, for a client that leaves", () => {
     const { reader } = readAll(optionsOf("anthropic", "anthropic"), messagesText.slice(0, 4))
     assert.isUndefined(reader.usage())
     assert.strictEqual(reader.prompt()?.prompt, 25)
     assert.strictEqual(reader.generated(), "Grüße ")
   })
 
-  it("counts tokens of a cache, written or read, as the prompt's", () => {
+  it("Usage counts tokens written to or read from a cache among the prompt's", () => {
     assert.deepStrictEqual(usageOf("anthropic", messagesText), {
       ...plainUsage(25, 50),
       cached: 3,
@@ -293,7 +297,7 @@ describe("Usage of a stream", () => {
     })
   })
 
-  it("counts reasoning that a provider shows in the total alone", () => {
+  it("Usage counts reasoning that a provider shows only in the total", () => {
     const usage = {
       prompt_tokens: 25,
       completion_tokens: 10,
@@ -306,7 +310,7 @@ describe("Usage of a stream", () => {
     })
   })
 
-  it("has beside it all text that was generated, for counting", () => {
+  it("A stream keeps all generated text, for counting", () => {
     assert.strictEqual(
       readAll(optionsOf("openai", "openai"), chatTools).reader.generated(),
       'Let me see.Looking.look{"at":"fox"}wait{}'
@@ -324,14 +328,14 @@ describe("A stream of several answers", () => {
     chunk({ choices: [{ index, delta: { content: "a" }, finish_reason: null }] })
   const two = optionsOf("openai", "openai", { choices: 2 })
 
-  it("is complete when each of them is, or when it says so", () => {
+  it("A stream of several answers is complete when each of them is, or when it says so", () => {
     assert.isFalse(readAll(two, [said(0), said(1), finish(0)]).last.finished)
     assert.isFalse(readAll(two, [said(0), finish(0), finish(0)]).last.finished)
     assert.isTrue(readAll(two, [said(0), finish(0), said(1), finish(1)]).last.finished)
     assert.isTrue(readAll(two, [said(0), finish(0), "data: [DONE]\n\n"]).last.finished)
   })
 
-  it("fails by an error between them", () => {
+  it("A stream of several answers fails by an error between them", () => {
     const error = 'data: {"error":{"message":"overloaded"}}\n\n'
     assert.strictEqual(readAll(two, [said(0), finish(0), error]).last.fault?.kind, "error_event")
   })

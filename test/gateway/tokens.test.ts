@@ -24,7 +24,7 @@ const milliseconds = (run: Effect.Effect<number>) =>
   })
 
 describe("Counting tokens", () => {
-  it.effect("of a text is what the tokenizer says", () =>
+  it.effect("The count of a text is the tokenizer's", () =>
     Effect.gen(function* () {
       for (const text of ["", "The quick brown fox.", "日本語のテキスト", "<|endoftext|> is a text"]) {
         assert.strictEqual(yield* counted(text), countTokens(text, { disallowedSpecial: new Set() }), text)
@@ -32,7 +32,7 @@ describe("Counting tokens", () => {
     })
   )
 
-  it.effect("of a long text is within 2 % of it", () =>
+  it.effect("The count of a long text is within 2 % of the tokenizer's", () =>
     Effect.gen(function* () {
       const text = "The quick brown fox jumps over the lazy dog near the river bank. ".repeat(3000)
       const expected = countTokens(text)
@@ -41,7 +41,7 @@ describe("Counting tokens", () => {
     })
   )
 
-  it.effect("of hostile texts takes no longer than of others", () =>
+  it.effect("The count of hostile texts takes no longer than that of others", () =>
     Effect.gen(function* () {
       yield* counted("warm")
       // without cutting, each of these takes minutes
@@ -53,7 +53,7 @@ describe("Counting tokens", () => {
     })
   )
 
-  it.effect("of what is embedded counts texts, and takes tokens as they are", () =>
+  it.effect("The count of embeddings counts texts, and takes tokens as they are", () =>
     Effect.gen(function* () {
       const count = (input: unknown) =>
         Effect.promise(() =>
@@ -66,7 +66,7 @@ describe("Counting tokens", () => {
     })
   )
 
-  it.effect("of a prompt counts messages, system text and tools, and no image", () =>
+  it.effect("The count of a prompt includes messages, system text and tools, and no image", () =>
     Effect.gen(function* () {
       const messages = [{ role: "user", content: "hi" }]
       const plain = yield* prompt("openai", { messages })
@@ -85,7 +85,7 @@ describe("Counting tokens", () => {
 const text = "What the model said, in twelve tokens or so: naïve, 日本語."
 
 describe("The tokens of a call of a provider that reports no usage", () => {
-  it.effect("are counted where they can be", () =>
+  it.effect("The tokens of a call without reported usage are counted if possible", () =>
     Effect.gen(function* () {
       const count = yield* countOrEstimate(
         () => countText(text),
@@ -95,7 +95,7 @@ describe("The tokens of a call of a provider that reports no usage", () => {
     })
   )
 
-  it.effect("are taken for four bytes each where they cannot, so that the call is settled all the same", () =>
+  it.effect("The tokens of a call that cannot be counted are taken for four bytes each", () =>
     Effect.gen(function* () {
       for (const broken of [
         () => Promise.reject(new Error("no encoding")),

@@ -52,7 +52,7 @@ const answer = (content: ReadonlyArray<object>, stop_reason: string) => ({
 })
 
 describe("A whole answer", () => {
-  it("of the same style keeps its bytes, or all but the model where that is another", () => {
+  it("An answer of the same style keeps its bytes, or all but the model if that differs", () => {
     const text = JSON.stringify(completion({ content: '"model":"swift-1-0613"' }, "stop"), null, 2)
     const { bytes } = Result.getOrThrow(readAnswer(Buffer.from(text), optionsOf("openai", "openai")))
     assert.strictEqual(
@@ -65,7 +65,7 @@ describe("A whole answer", () => {
     assert.strictEqual(Buffer.from(same.bytes).toString(), text)
   })
 
-  it("of messages is a chat completion with its text, thinking, tools and usage", () => {
+  it("An answer of messages is a chat completion with its text, thinking, tools and usage", () => {
     const content = [
       { type: "thinking", thinking: "Hm.", signature: "c2ln" },
       { type: "text", text: "Loo" },
@@ -102,7 +102,7 @@ describe("A whole answer", () => {
     })
   })
 
-  it("of messages in JSON without a schema is the input of the tool that stands for it", () => {
+  it("An answer of messages in JSON without a schema is the input of the tool that stands for it", () => {
     const json = { type: "tool_use", id: "toolu_a", name: jsonTool.name, input: { at: "fox" } }
     const look = { type: "tool_use", id: "toolu_b", name: "look", input: {} }
     const choiceOf = (content: ReadonlyArray<object>, asksJson: boolean) => {
@@ -116,7 +116,7 @@ describe("A whole answer", () => {
     assert.deepStrictEqual(choiceOf([json], false), { finish_reason: "tool_calls", content: null, calls: 1 })
   })
 
-  it("of chat completions is a message with its text, reasoning, tools and usage", () => {
+  it("An answer of chat completions is a message with its text, reasoning, tools and usage", () => {
     const said = {
       content: "Looking.",
       reasoning_content: "Hm.",
@@ -151,7 +151,7 @@ describe("A whole answer", () => {
     ["content_filter", "refusal"]
   ]
   for (const [finish, stop] of reasons) {
-    it(`that ended by ${stop} ended by ${finish}`, () => {
+    it(`An answer that ended by ${stop} in messages ended by ${finish} in chat completions`, () => {
       assert.strictEqual(
         answered("openai", "anthropic", answer([], stop)).body.choices[0].finish_reason,
         finish
@@ -163,14 +163,14 @@ describe("A whole answer", () => {
     })
   }
 
-  it("without usage comes with all its text for counting", () => {
+  it("An answer without usage comes with all its text for counting", () => {
     const { usage: _, ...rest } = completion({ content: "abc", reasoning_content: "r" }, "stop")
     const { generated, usage } = answered("openai", "openai", rest)
     assert.isUndefined(usage)
     assert.strictEqual(generated, "abcr")
   })
 
-  it("that is none is told from one", () => {
+  it("An answer is told from a body that is none", () => {
     for (const body of ["", "<html>", "[]", "{}", '{"error":{"message":"x"}}', '{"choices":[]}']) {
       assert.isTrue(Result.isFailure(readAnswer(Buffer.from(body), optionsOf("openai", "openai"))), body)
     }
@@ -194,7 +194,7 @@ const calledIn = (index: number, rest: object) => chatDelta({ tool_calls: [{ ind
 const first = { role: "assistant", content: "", refusal: null }
 
 describe("A stream of messages for a client of chat completions", () => {
-  it("has its text and usage", () => {
+  it("A translated stream of messages has its text and usage", () => {
     const { text } = readAll(optionsOf("openai", "anthropic"), messagesText)
     assert.deepStrictEqual(dataIn(text), [
       chatDelta(first),
@@ -213,13 +213,13 @@ describe("A stream of messages for a client of chat completions", () => {
     ])
   })
 
-  it("has no usage where none was asked for", () => {
+  it("A translated stream of messages has no usage if none was requested", () => {
     const { reader, text } = readAll(optionsOf("openai", "anthropic", { asksUsage: false }), messagesText)
     assert.notInclude(text, "usage")
     assert.deepStrictEqual(reader.usage(), { ...plainUsage(25, 50), cached: 3, written: 2 })
   })
 
-  it("has its thinking, with the signature, and its tools, with arguments also where there are none", () => {
+  it("A translated stream of messages has its thinking, with the signature, and its tools, also without arguments", () => {
     const { text } = readAll(optionsOf("openai", "anthropic", { asksUsage: false }), messagesTools)
     const block = { index: 0, type: "thinking", thinking: "Let me see.", signature: "c2ln" }
     assert.deepStrictEqual(dataIn(text), [
@@ -238,7 +238,7 @@ describe("A stream of messages for a client of chat completions", () => {
     ])
   })
 
-  it("is in JSON without a schema what the tool that stands for it is called with", () => {
+  it("A translated stream of messages in JSON without a schema is the input of the tool that stands for it", () => {
     const start = blockStart(0, { type: "tool_use", id: "toolu_a", name: jsonTool.name, input: {} })
     const options = optionsOf("openai", "anthropic", { asksJson: true, asksUsage: false })
     const parts = ['{"at":', '"fox"}'].map((partial_json) =>
@@ -258,7 +258,7 @@ describe("A stream of messages for a client of chat completions", () => {
     )
   })
 
-  it("ends its role chunk before there is content", () => {
+  it("A translated stream of messages ends its role chunk before content", () => {
     const piece = readAll(optionsOf("openai", "anthropic"), [
       messageStart,
       blockStart(0, { type: "text", text: "" })
@@ -267,7 +267,7 @@ describe("A stream of messages for a client of chat completions", () => {
     assert.isFalse(piece.last.content)
   })
 
-  it.prop("is the same however its bytes are cut", [Sizes], ([sizes]) => {
+  it.prop("A translated stream of messages is the same however its bytes are cut", [Sizes], ([sizes]) => {
     for (const frames of [messagesText, messagesTools]) {
       const options = optionsOf("openai", "anthropic")
       assert.strictEqual(readAll(options, cut(frames.join(""), sizes)).text, readAll(options, frames).text)
@@ -307,7 +307,7 @@ describe("A stream of chat completions for a client of messages", () => {
     { type: "message_stop" }
   ]
 
-  it("has its text, and its usage at the end", () => {
+  it("A translated stream of chat completions has its text, and its usage at the end", () => {
     const { text } = readAll(optionsOf("anthropic", "openai"), chatText)
     assert.deepStrictEqual(dataIn(text), [
       begin,
@@ -319,7 +319,7 @@ describe("A stream of chat completions for a client of messages", () => {
     ])
   })
 
-  it("has every event by its name", () => {
+  it("A translated stream of chat completions has every event by its name", () => {
     const { text } = readAll(optionsOf("anthropic", "openai"), chatText)
     for (const frame of text.trim().split("\n\n")) {
       const [event = "", data = ""] = frame.split("\n")
@@ -327,7 +327,7 @@ describe("A stream of chat completions for a client of messages", () => {
     }
   })
 
-  it("has its reasoning and its tools, block after block", () => {
+  it("A translated stream of chat completions has its reasoning and its tools, block after block", () => {
     const { text } = readAll(optionsOf("anthropic", "openai"), chatTools)
     assert.deepStrictEqual(dataIn(text), [
       begin,
@@ -349,7 +349,7 @@ describe("A stream of chat completions for a client of messages", () => {
     ])
   })
 
-  it("keeps the arguments of tools apart that come mixed", () => {
+  it("A translated stream of chat completions keeps the mixed arguments of tools apart", () => {
     const part = (index: number, args: string, head: object = {}) =>
       delta({
         tool_calls: [
@@ -379,7 +379,7 @@ describe("A stream of chat completions for a client of messages", () => {
     assert.deepStrictEqual(inputs, ['{"x":1}', '{"y":2}', ""])
   })
 
-  it("ends well when the provider leaves out [DONE]", () => {
+  it("A translated stream of chat completions ends well when the provider leaves out [DONE]", () => {
     const { last, text } = readAll(optionsOf("anthropic", "openai"), [
       delta({ content: "a" }),
       delta({}, "length")
@@ -388,15 +388,19 @@ describe("A stream of chat completions for a client of messages", () => {
     assert.deepStrictEqual(dataIn(text).slice(-2), ended("max_tokens", {}))
   })
 
-  it.prop("is the same however its bytes are cut", [Sizes], ([sizes]) => {
-    for (const frames of [chatText, chatTools]) {
-      const options = optionsOf("anthropic", "openai")
-      assert.strictEqual(readAll(options, cut(frames.join(""), sizes)).text, readAll(options, frames).text)
+  it.prop(
+    "A translated stream of chat completions is the same however its bytes are cut",
+    [Sizes],
+    ([sizes]) => {
+      for (const frames of [chatText, chatTools]) {
+        const options = optionsOf("anthropic", "openai")
+        assert.strictEqual(readAll(options, cut(frames.join(""), sizes)).text, readAll(options, frames).text)
+      }
     }
-  })
+  )
 
   it.prop(
-    "and back again has the same text",
+    "A stream translated there and back has the same text",
     [Schema.Array(Schema.String.check(Schema.isNonEmpty())).check(Schema.isBetweenLength(1, 6)), Sizes],
     ([texts, sizes]) => {
       const frames = [

@@ -83,7 +83,7 @@ const alike: ReadonlyArray<Row> = [
     })
   ),
   ...both(
-    "tools called together and what they gave",
+    "tools called together and their results",
     {
       messages: [
         user,
@@ -141,7 +141,7 @@ const defaults = {
 
 describe("A request in the other style", () => {
   for (const [name, style, sent, expected] of alike) {
-    it(`has ${name}`, () => {
+    it(`A request has ${name} in the other style as well`, () => {
       assert.deepStrictEqual(translated(style, sent), { ...defaults[style], ...expected })
     })
   }
@@ -160,12 +160,12 @@ describe("A request in the other style", () => {
         { tools: [jsonTool], tool_choice: { type: "tool", name: jsonTool.name } }
       ],
       [
-        "the same where the caller's tools may not be called",
+        "such a tool where the caller's tools may not be called",
         { response_format: { type: "json_object" }, tools: [chatTool], tool_choice: "none" },
         { tools: [messagesTool, jsonTool], tool_choice: { type: "tool", name: jsonTool.name } }
       ],
       [
-        "either that or one of the caller's tools",
+        "a choice between such a tool and the caller's tools",
         { response_format: { type: "json_object" }, tools: [chatTool], parallel_tool_calls: false },
         {
           tools: [messagesTool, jsonTool],
@@ -185,7 +185,7 @@ describe("A request in the other style", () => {
         }
       ],
       [
-        "instructions alone as a user's",
+        "instructions alone as a user's message",
         { messages: [{ role: "system", content: "a" }] },
         { messages: [{ role: "user", content: "a" }] }
       ],
@@ -259,7 +259,7 @@ describe("A request in the other style", () => {
         {}
       ],
       [
-        "nothing of members that are null",
+        "no members that are null",
         {
           tools: null,
           tool_choice: null,
@@ -273,7 +273,7 @@ describe("A request in the other style", () => {
       ],
       ["no empty list of tools", { tools: [], tool_choice: "auto" }, {}],
       [
-        "an assistant's calls without a word",
+        "an assistant's calls without text",
         { messages: [user, { role: "assistant", tool_calls: [toolCall("a", "look", "{}")] }] },
         {
           messages: [
@@ -327,7 +327,7 @@ describe("A request in the other style", () => {
         { messages: [user, { role: "assistant", content: "c" }, user] }
       ],
       [
-        "an image that a tool gave as the user's",
+        "an image from a tool as the user's",
         ofUser({
           type: "tool_result",
           tool_use_id: "a",
@@ -344,20 +344,16 @@ describe("A request in the other style", () => {
         }
       ],
       [
-        "nothing of members of messages that are null",
+        "no members of messages that are null",
         { system: null, tools: null, tool_choice: null, thinking: null, output_config: null },
         {}
       ],
-      [
-        "nothing of a format and an effort that are null",
-        { output_config: { effort: null, format: null } },
-        {}
-      ],
+      ["no format and effort that are null", { output_config: { effort: null, format: null } }, {}],
       ["no empty list of messages' tools", { tools: [], tool_choice: { type: "auto" } }, {}],
       ["no effort of thinking that adapts", { thinking: { type: "adaptive" } }, {}],
       ["no effort of thinking between tools", { thinking: { type: "between_tools" } }, {}],
       [
-        "what a tool gave, also if nothing",
+        "a tool's result, also an empty one",
         ofUser({ type: "tool_result", tool_use_id: "a" }),
         { messages: [{ role: "tool", tool_call_id: "a", content: "" }] }
       ],
@@ -375,7 +371,7 @@ describe("A request in the other style", () => {
   }
   for (const style of styles) {
     for (const [name, sent, expected] of others[style]) {
-      it(`has ${name}`, () => {
+      it(`A request in the other style has ${name}`, () => {
         assert.deepStrictEqual(translated(style, sent), { ...defaults[style], ...expected })
       })
     }
@@ -398,7 +394,7 @@ describe("A request in the other style", () => {
         { response_format: { type: "json_object" }, thinking: { type: "adaptive" } },
         "response_format"
       ],
-      ["functions of old", { functions: [{ name: "f" }] }, "functions"],
+      ["deprecated functions", { functions: [{ name: "f" }] }, "functions"],
       ["tools of another kind", { tools: [{ type: "custom", custom: { name: "f" } }] }, "tools.0"],
       [
         "a choice among some tools",
@@ -412,7 +408,7 @@ describe("A request in the other style", () => {
         "messages.0.content.0.image_url.url"
       ],
       [
-        "a file that lies at another provider",
+        "a file that is stored at another provider",
         ofUser({ type: "file", file: { file_id: "f" } }),
         "messages.0.content.0.file.file_data"
       ],
@@ -421,7 +417,7 @@ describe("A request in the other style", () => {
         { messages: [user, { role: "assistant", tool_calls: [toolCall("a", "look", "{")] }] },
         "messages.1.tool_calls.0.function.arguments"
       ],
-      ["a role that nobody knows", { messages: [{ role: "oracle", content: "a" }] }, "messages.0.role"]
+      ["an unknown role", { messages: [{ role: "oracle", content: "a" }] }, "messages.0.role"]
     ],
     anthropic: [
       ["several answers of messages, which would be paid as one", { n: 3 }, "n"],
@@ -432,7 +428,7 @@ describe("A request in the other style", () => {
       ],
       ["a block that nobody knows", ofUser({ type: "oracle" }), "messages.0.content.0.type"],
       [
-        "an image that lies at the other provider",
+        "an image that is stored at the other provider",
         ofUser({ type: "image", source: { type: "file", file_id: "f" } }),
         "messages.0.content.0.source"
       ]
@@ -501,7 +497,7 @@ describe("A request in the other style", () => {
         "messages.1.content.0.text"
       ],
       [
-        "a number that a tool gave",
+        "a number as a tool's result",
         said("user", [{ type: "tool_result", tool_use_id: "a", content: 5 }]),
         "messages.1.content.0.content"
       ],
@@ -525,13 +521,13 @@ describe("A request in the other style", () => {
         "tool_choice.disable_parallel_tool_use"
       ],
       ["a number for thinking", { thinking: 5 }, "thinking"],
-      ["thinking of a type that nobody knows", { thinking: { type: "oracle" } }, "thinking"],
+      ["thinking of an unknown type", { thinking: { type: "oracle" } }, "thinking"],
       [
         "a text for a budget of thinking",
         { thinking: { type: "enabled", budget_tokens: "4096" } },
         "thinking.budget_tokens"
       ],
-      ["a text for how to answer", { output_config: "json" }, "output_config"],
+      ["a text for the output configuration", { output_config: "json" }, "output_config"],
       ["a number for effort", { output_config: { effort: 5 } }, "output_config.effort"],
       ["a text for a schema of the answer", { output_config: { format: "json" } }, "output_config.format"]
     ]
@@ -539,7 +535,7 @@ describe("A request in the other style", () => {
 
   for (const style of styles) {
     for (const [name, sent, param] of [...unknown[style], ...ofAWrongKind[style]]) {
-      it(`is rejected with ${name}, by the name of the field`, () => {
+      it(`A request with ${name} is rejected by the name of the field`, () => {
         const outcome = translate(style, sent)
         if (Result.isSuccess(outcome)) return assert.fail("it was translated")
         assert.strictEqual(outcome.failure.param, param)
@@ -551,7 +547,7 @@ describe("A request in the other style", () => {
   const Words = Schema.String.check(Schema.isBetweenLength(1, 20))
 
   it.prop(
-    "and back again is the same conversation",
+    "A conversation translated there and back is the same",
     [
       Schema.Array(Schema.Struct({ said: Words, at: Words, gave: Words })).check(Schema.isBetweenLength(1, 5))
     ],
