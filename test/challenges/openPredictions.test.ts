@@ -430,12 +430,12 @@ layer(server)("An open prediction", (it) => {
           [...tried].filter((guess) => seen.has(guess)),
           []
         )
-        // With the salt it is one of about 300 guesses: only the salt protects it.
+        // With the salt a commit is one of about 300 guesses: only the salt protects it.
         assert.isTrue(guesses(sealed, [Buffer.from(sealed.salt, "hex")]).has(sealed.commit))
       }
       assert.strictEqual(new Set(theirs.map(({ salt }) => salt)).size, theirs.length)
 
-      // From the deadline on all of it is public, and the same crawl finds it.
+      // All of it is public from the deadline on, and the same crawl finds it.
       yield* moveTo(plus(deadline, "1 minute"))
       yield* post("/api/v1/admin/settle", { token: testAdminToken })
       assert.include(

@@ -150,7 +150,7 @@ layer(testServer())("GET /eval/open", (it) => {
         const id = String(member(item, "challenge_id"))
         const { $schema, ...schema } = schemaOf(item)
         assert.strictEqual($schema, "https://json-schema.org/draft/2020-12/schema")
-        // Its keywords mean the same in the draft that this validator has without its meta-schema.
+        // The schema's keywords mean the same in the draft that this validator has without its meta-schema.
         const holds = ajv.compile(schema)
         for (const body of bodies) {
           const sent = { ...body, is_revision: true }

@@ -201,7 +201,7 @@ layer(testServices())("Price-event questions", (it) => {
       // The open price is the latest known one.
       yield* importQuotes("ETH", [[monday, 220]])
       assert.strictEqual((yield* unscaled("ETH")).reference_scale, sixDigits(220 * daily * 2))
-      // For a day in the past it is the price a day before: the close of the day that ended at midnight, 110.
+      // A question about a past day takes the price a day before: the close of the day that ended at midnight, 110.
       yield* moveTo(plus(monday, "30 days"))
       const past = yield* unscaled("ETH", plus(monday, "1 day"))
       assert.strictEqual(past.reference_scale, sixDigits(110 * daily))

@@ -268,7 +268,7 @@ layer(testServer())("A public read", (it) => {
   )
 })
 
-/** How often a leaderboard or results were made. */
+/** Counts how often a leaderboard or results were made. */
 const made = { times: 0 }
 
 const countedArenas = Layer.effect(

@@ -551,7 +551,7 @@ world("ladder")("The ladder of horizons", (it) => {
         yield* importCandles("ETH", "1h", [[instant("2026-03-11T00:00:00Z"), 110.2]])
         yield* at("2026-03-11T01:01:00Z")
         assert.deepStrictEqual(made(yield* make), ["1h ETH"])
-        // It is too late for another.
+        // The time is too late for another ladder.
         yield* importCandles("ETH", "1h", [[instant("2026-03-11T01:00:00Z"), 110.2]])
         yield* at("2026-03-11T02:59:59Z")
         assert.deepStrictEqual(yield* make, { made: [], waiting: [] })

@@ -119,7 +119,7 @@ layer(testServices())("Stakes on accounts that a long transaction holds", (it) =
           return { agent, pool }
         })
       )
-      // This is as in the settlement of a large pool.
+      // The settlement of a large pool holds accounts in this way.
       const settling = yield* held(
         Effect.forEach(blocked, ({ agent }) => fund(`agent:${agent}`, 1), { discard: true })
       )
@@ -184,7 +184,7 @@ layer(testServices())("A forecast with a stake", (it) => {
       const [again, ...stakes] = yield* Fiber.join(waiting)
       assert(again !== undefined)
       assert(Result.isSuccess(again))
-      // It comes after the one beside it: nothing of the batch was done while it waited.
+      // The batch's answer comes after the one beside it: nothing of the batch was done while it waited.
       assert.strictEqual(again.success.answer.revision_count, 1)
       assert.deepStrictEqual(
         stakes.map((each) => (Result.isSuccess(each) ? each.success.answer.stake?.amount : each.failure)),

@@ -133,7 +133,7 @@ describe("Readers cut off again and again while instances and PostgreSQL are kil
         Clock.currentTimeMillis,
         (now) => now - began < Duration.toMillis(span) || confirmed < enough
       )
-      /** Its success does not matter: the database decides. */
+      /** Repeats a load, successful or not: the database decides. */
       const again = (load: Effect.Effect<unknown, unknown>, pause: Duration.Input) =>
         Effect.gen(function* () {
           while (yield* lasting) {

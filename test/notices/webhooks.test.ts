@@ -423,7 +423,7 @@ layer(testServices())("The webhooks of an agent", (it) => {
       )
       const [listed, other] = yield* webhooks.listOfAgents(owner)
       assert.deepStrictEqual([listed?.agent_id, other?.agent_id], [agent, sibling])
-      // Its owner may remove it; nobody else's owner may.
+      // The agent's owner may remove the webhook, and no other owner may.
       const id = listed?.webhook_id ?? ""
       const stranger = { kind: "owner", id: yield* anotherOperator } as const
       assert.strictEqual((yield* Effect.flip(webhooks.remove(stranger, id)))._tag, "NotFound")

@@ -39,13 +39,13 @@ class Script {
   hanging: string | undefined = undefined
   /** The hash of the answer's bytes: this byte, 32 times. */
   payload = 7
-  /** The kind of its failure while it is down. */
+  /** The kind of failure while the source is down. */
   kind: SourceFailed["kind"] = "unavailable"
-  /** True where the hours it does not show exist at no place. */
+  /** True where the hours that the source does not show exist at no place. */
   isComplete = true
-  /** Hours that it does not show, though the market trades then. */
+  /** Hours that the source does not show, though the market trades then. */
   missing: ReadonlyArray<DateTime.Utc> = []
-  /** Its requests, oldest first. */
+  /** The source's requests, oldest first. */
   readonly asked: Array<Window & { readonly asset: string }> = []
   readonly restart = () => {
     this.hours.clear()

@@ -132,7 +132,7 @@ layer(testServices())("An amendment of a directional challenge", (it) => {
           leaf_index: null
         }
       ])
-      // It keeps its time of resolution.
+      // The challenge keeps its time of resolution.
       assert.strictEqual(shown.resolved_at, before.resolved_at)
       const scores = new Map(shown.predictions.map((each) => [each.agent_id, [each.is_correct, each.score]]))
       assert.deepStrictEqual(
@@ -381,7 +381,7 @@ layer(testServices())("An amendment", (it) => {
       const paid = yield* results(macro)
       assert.deepInclude(paid.pool, { outcome: "paid", winning_bin: 3 })
       yield* amend(gold, { close_price: 98, reason: "why" })
-      // To the bin of the agent that lost, to an empty bin, and back.
+      // The value moves to the bin of the agent that lost, to an empty bin, and back.
       for (const [actual_value, bin] of [
         [3.05, 1],
         [2, 0],

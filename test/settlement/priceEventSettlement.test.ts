@@ -209,7 +209,7 @@ layer(testServices())("The settlement of a price event", (it) => {
       yield* moveTo(plus(midnight, "1 minute"))
       yield* importCandles("ETH", "1d", [[monday, 130]])
       yield* importHours(monday, [100, 110])
-      // By the gap from 100 to 110, and not by a daily candle.
+      // The gap from 100 to 110 decides, and not a daily candle.
       assert.deepStrictEqual((yield* settleDue).resolved, [barrier.id])
       assert.deepInclude(yield* get(barrier), { result: "bullish" })
       yield* importHours(plus(midnight, "-1 hour"), [120])
