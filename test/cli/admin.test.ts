@@ -67,7 +67,7 @@ layer(testServer())("The administrators' commands", (it) => {
     })
   )
 
-  it.effect("A wrong command is told what was probably meant, and what to do about a refusal", () =>
+  it.effect("A wrong command is answered with the likely one, and a refusal with its remedy", () =>
     Effect.gen(function* () {
       yield* moveToToday
       const unknown = yield* run("events", "import", jsonFile([{ title: "One", assets: ["gold"] }]))
@@ -80,7 +80,7 @@ layer(testServer())("The administrators' commands", (it) => {
     })
   )
 
-  it.effect("A tournament is archived once and listed, and a wrong file is told where it is wrong", () =>
+  it.effect("A tournament is archived once and listed, and the wrong place of a file is named", () =>
     Effect.gen(function* () {
       yield* moveToToday
       assert.strictEqual((yield* run("archive", "list")).out, "Nothing is archived.")
@@ -99,26 +99,24 @@ layer(testServer())("The administrators' commands", (it) => {
     })
   )
 
-  it.effect(
-    "The release calendar is shown, set from a file of its form, and a wrong file is told where",
-    () =>
-      Effect.gen(function* () {
-        yield* moveToToday
-        assert.strictEqual((yield* run("release-calendar", "show")).out, "No release is planned.")
-        const release = { asset: "CPI", period: "2026-02", unit: "%", release_at: "2026-03-11T12:30:00Z" }
-        const set = yield* run("release-calendar", "set", jsonFile({ releases: [release] }))
-        assert.match(set.out, /CPI +2026-02 +% +2026-03-11 12:30:00 +- +0 +-/, set.err)
-        const shown = (yield* run("release-calendar", "show", "--json")).out
-        const again = yield* run("release-calendar", "set", file(shown, "json"))
-        assert.strictEqual(again.out, set.out)
-        const twice = jsonFile({ releases: [release, release] })
-        const refused = yield* run("release-calendar", "set", twice)
-        assert.include(refused.err, "releases.1.period: Expected each period of a series once")
-        const wrong = jsonFile({ releases: [{ ...release, release_at: "soon" }] })
-        assert.include((yield* run("release-calendar", "set", wrong)).err, "release_at")
-        const entries = (yield* run("audit", "--limit", "1")).out
-        assert.match(entries, /release-calendar/)
-      })
+  it.effect("The release calendar is shown and set from its file, whose wrong places are named", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      assert.strictEqual((yield* run("release-calendar", "show")).out, "No release is planned.")
+      const release = { asset: "CPI", period: "2026-02", unit: "%", release_at: "2026-03-11T12:30:00Z" }
+      const set = yield* run("release-calendar", "set", jsonFile({ releases: [release] }))
+      assert.match(set.out, /CPI +2026-02 +% +2026-03-11 12:30:00 +- +0 +-/, set.err)
+      const shown = (yield* run("release-calendar", "show", "--json")).out
+      const again = yield* run("release-calendar", "set", file(shown, "json"))
+      assert.strictEqual(again.out, set.out)
+      const twice = jsonFile({ releases: [release, release] })
+      const refused = yield* run("release-calendar", "set", twice)
+      assert.include(refused.err, "releases.1.period: Expected each period of a series once")
+      const wrong = jsonFile({ releases: [{ ...release, release_at: "soon" }] })
+      assert.include((yield* run("release-calendar", "set", wrong)).err, "release_at")
+      const entries = (yield* run("audit", "--limit", "1")).out
+      assert.match(entries, /release-calendar/)
+    })
   )
 
   it.effect("Macro challenges are made, listed, resolved and voided", () =>
@@ -291,7 +289,7 @@ layer(testServer())("The administrators' commands", (it) => {
     })
   )
 
-  it.effect("An event file is told where it is wrong, before anything is sent", () =>
+  it.effect("The wrong place of an event file is named before anything is sent", () =>
     Effect.gen(function* () {
       const path = jsonFile({ events: [{ title: "good" }, { title: "" }] })
       const ran = yield* run("events", "import", path)
@@ -358,7 +356,7 @@ layer(testServer())("The administrators' commands", (it) => {
     })
   )
 
-  it.effect("A wrong price file is told the line", () =>
+  it.effect("The wrong line of a price file is named", () =>
     Effect.gen(function* () {
       const wrong = ["2026-03-01T00:00:00Z,10,12,9,11,5", "", "2026-03-01T01:00:00Z,10,12,9,eleven,5"]
       const importHours = (rows: ReadonlyArray<string>) =>
@@ -563,7 +561,7 @@ layer(testServer())("The administrators' commands", (it) => {
       })
   )
 
-  it.effect("A missing server, or something else in its place, is told", () =>
+  it.effect("A missing server, or another program in its place, is reported", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const nobody = yield* runCommand(admin, ["leaderboard", "--url", "http://127.0.0.1:1"])
@@ -629,7 +627,7 @@ layer(testServer())("The administrators' commands for credit", (it) => {
     })
   )
 
-  it.effect("A wrong amount, reason or key is told its rule, each in words of its own", () =>
+  it.effect("A wrong amount, reason or key is answered with its rule, each in words of its own", () =>
     Effect.gen(function* () {
       for (const [wrong, told] of [
         ["0 --key k --reason r", "amount: Expected a value greater than or equal to 0.000001"],

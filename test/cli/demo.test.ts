@@ -166,7 +166,7 @@ describe("The tape", () => {
     ])
   })
 
-  plainIt("The tape begins where it is told, and ends with the file", async () => {
+  plainIt("The tape begins at the chosen hour, and ends with the file", async () => {
     const tape = await Effect.runPromise(tapeOf(24, "2023-01-01T04:30:00Z"))
     assert.strictEqual(tape.hours.length, 2)
     const beyond = await Effect.runPromise(Effect.flip(tapeOf(24, "2024-01-01T00:00:00Z")))
@@ -262,7 +262,7 @@ const unsettledGame = Effect.fnUntraced(function* (url: string, asset: string, r
 })
 
 layer(playing({}), { excludeTestServices: true })("The demonstration without the settlement job", (it) => {
-  it.effect("The demonstration tells what was not settled", () =>
+  it.effect("The demonstration reports what was not settled", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const game = yield* unsettledGame(url, "ETH", 1)

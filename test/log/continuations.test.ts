@@ -146,7 +146,7 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
     })
   )
 
-  it.effect("An instance with another key is told so first, for nobody's word gives it the log's", () =>
+  it.effect("An instance with another key says so first, for no continuation gives it the log's", () =>
     Effect.gen(function* () {
       yield* grown
       const memory = yield* Ref.make(nothing)
@@ -162,7 +162,7 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
     })
   )
 
-  it.effect("An instance goes on twenty seconds after an administrator's word, which is a log entry", () =>
+  it.effect("An instance goes on twenty seconds after a continuation, which is an entry of the log", () =>
     Effect.gen(function* () {
       const { sequencer, size } = yield* grown
       const fresh = yield* instance(nothing)
@@ -181,7 +181,7 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
       assert.deepInclude(entry, { type: "log.continue", number: said.number, size, lost_size: null })
       assert.notInclude(JSON.stringify(entry), "replica")
       assert.deepStrictEqual(yield* audited, [])
-      // A word that was given before an instance came does not count for it.
+      // A continuation from before an instance came does not count for it.
       const later = yield* instance(nothing)
       yield* waits(later.sequencer, /had a memory of it/)
       yield* pass(sequencer)
@@ -222,7 +222,7 @@ layer(testServices())("An instance that kept the log on another server", (it) =>
       })
   )
 
-  it.effect("An instance goes on by itself where an administrator's word came while it was away", () =>
+  it.effect("An instance goes on by itself where the continuation came while it was away", () =>
     Effect.gen(function* () {
       const { start } = yield* survivor()
       yield* goOn(yield* LogSequencer)
@@ -231,7 +231,7 @@ layer(testServices())("An instance that kept the log on another server", (it) =>
     })
   )
 
-  it.effect("An instance is not let on by a word from before it kept the log there", () =>
+  it.effect("An instance is not let on by a continuation from before it kept the log there", () =>
     Effect.gen(function* () {
       const { number } = yield* goOn(yield* LogSequencer)
       yield* TestClock.adjust("1 minute")
@@ -361,7 +361,7 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
     )
   })
 
-  layer(testServices())("A loss that an instance finds after the word that the log goes on", (it) => {
+  layer(testServices())("A loss that an instance finds after a continuation", (it) => {
     it.effect("A lost checkpoint that comes within twenty seconds keeps an instance from going on", () =>
       Effect.gen(function* () {
         const { remembers } = yield* loss
@@ -434,7 +434,7 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
 const sizeOf = (newest: Option.Option<string>) =>
   Option.getOrThrow(Option.flatMap(newest, parseCheckpoint)).size
 
-describe("Others who have seen more of the log", () => {
+describe("Others that have seen more of the log", () => {
   layer(testServices())("A signed checkpoint of others", (it) => {
     const claiming = (sightings: ReadonlyArray<Sighting>) => () => Effect.succeed(sightings)
 

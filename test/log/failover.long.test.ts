@@ -239,7 +239,7 @@ describe("An asynchronous failover", () => {
 })
 
 describe("A synchronous failover", () => {
-  it.live("A failover under load loses nothing acknowledged, and the log goes on after a word", () =>
+  it.live("A failover under load loses nothing acknowledged, and a continuation lets the log go on", () =>
     Effect.gen(function* () {
       const { api, failover, jobs, primary, standby } = yield* fleet({ synchronous_standby_names: "spare" })
       yield* Effect.gen(function* () {
@@ -337,7 +337,7 @@ describe("A synchronous failover", () => {
 })
 
 describe("A server that is put back to an older state of its disk", () => {
-  it.live("An older disk is found by an instance that remembers more, else the log waits for a word", () =>
+  it.live("An older disk is found by an instance that remembers more, else it takes a continuation", () =>
     Effect.gen(function* () {
       const disk = yield* newDisk
       const directory = yield* temporaryDirectory
@@ -351,7 +351,7 @@ describe("A server that is put back to an older state of its disk", () => {
       const [backup, other] = [yield* disk.copy, yield* disk.copy]
       const again = yield* disk.start()
       yield* way.lead(again.url)
-      // The same server after a restart needs nobody's word.
+      // The same server after a restart needs no continuation.
       yield* until("requests are served", Effect.map(challenge, Option.isSome)).pipe(to(before))
       yield* showsAll(again).pipe(to(before))
       const size = yield* shownSize.pipe(to(before))
@@ -385,7 +385,7 @@ describe("A server that is put back to an older state of its disk", () => {
 })
 
 describe("A restore from an archive", () => {
-  it.live("A restored log goes on after a word; an instance that remembers more finds a lost moment", () =>
+  it.live("A continuation lets a restored log go on; an instance that remembers more finds a loss", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const disk = yield* newDisk

@@ -112,7 +112,7 @@ layer(testServer())("The public log over HTTP", (it) => {
     })
   )
 
-  it.effect("An unknown commit is a 404, and a malformed one is told what a commit looks like", () =>
+  it.effect("An unknown commit is a 404, and a malformed one reads what a commit looks like", () =>
     Effect.gen(function* () {
       for (const path of ["entries", "proof"]) {
         const unknown = yield* get(`/api/v1/log/${path}/${"ab".repeat(32)}`)

@@ -42,7 +42,7 @@ const verifyConsistency = Effect.fnUntraced(function* (oldSize: number, size: nu
   )
 })
 
-/** A size up to the largest, and a place in it, of a thousand. */
+/** A size up to the largest, and one of a thousand places in it. */
 const Cases = (largest: number) =>
   Schema.Tuple([
     Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: largest })),

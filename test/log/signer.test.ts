@@ -109,7 +109,7 @@ layer(NodeServices.layer)("The signer's files", (it) => {
   it.effect.each(
     ["open", "write", "rename"].flatMap((step) => errnos.map((errno) => [step, errno] as const))
   )(
-    "A file that cannot be written (%s, %s) is told in the system's words, with nothing beside it",
+    "A file that cannot be written (%s, %s) is reported in the system's words, with nothing beside it",
     ([step, errno]) =>
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem

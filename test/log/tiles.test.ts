@@ -45,7 +45,7 @@ const tilePath = (level: number | "entries", n: number, width: number) => {
   return `/log/tile/${level}/${index}${width === 256 ? "" : `.p/${width}`}`
 }
 
-/** All tiles of a level, or all bundles, of a tree with so many hashes there. */
+/** All tiles of a level, or all bundles, of a tree with this number of hashes there. */
 const tilePaths = (level: number | "entries", hashes: number) =>
   Array.from({ length: Math.ceil(hashes / 256) }, (_, n) =>
     tilePath(level, n, Math.min(256, hashes - n * 256))

@@ -405,7 +405,7 @@ layer(world)("Witnesses of the log", (it) => {
       })
     )
 
-    it.effect("A witness that sends us elsewhere gets nobody there asked", () =>
+    it.effect("A witness that redirects us elsewhere has no request sent there", () =>
       Effect.gen(function* () {
         const { first, tree } = yield* afresh
         const elsewhere = yield* fakeServer(() => Promise.resolve({ status: 200 }))

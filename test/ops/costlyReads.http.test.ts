@@ -124,7 +124,7 @@ const beside = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
 })
 
 layer(testServer())("A leaderboard that takes longer than a second", (it) => {
-  it.effect("A leaderboard of many agents' rows that takes too long is 503, which says when to come", () =>
+  it.effect("A leaderboard of many rows that takes too long is 503, which says when to try again", () =>
     Effect.gen(function* () {
       yield* slowBoards
       const [acme, months] = ["provider=Acme", "since=2026-01"]
@@ -162,7 +162,7 @@ layer(testServer())("A leaderboard that takes longer than a second", (it) => {
 })
 
 layer(testServer())("A search that takes longer than half a second", (it) => {
-  it.effect("A search that takes too long is 503, which says when to come, and others find theirs", () =>
+  it.effect("A search that takes too long is 503, which says when to try again; others succeed", () =>
     Effect.gen(function* () {
       yield* slowWords
       yield* newEvent({ title: "OPEC cuts its output again" })

@@ -81,7 +81,7 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("One of twenty requests at once is carried out; the others are that one or told to wait", () =>
+  it.effect("One of twenty requests at once is carried out; the others are that one or have to wait", () =>
     Effect.gen(function* () {
       const { frozen, stake } = yield* staker
       const answers = yield* Effect.all(

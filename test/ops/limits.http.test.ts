@@ -356,7 +356,7 @@ layer(testServer({ environment: { ...few, AUSPEX_TRUSTED_PROXIES: "127.0.0.1" } 
       })
     )
 
-    it.effect("An address over its limits is told so in the shape of its request, and how long to wait", () =>
+    it.effect("An address over its limits reads so in the shape of its request, and how long to wait", () =>
       Effect.gen(function* () {
         const address = "192.0.2.21"
         yield* exhaust(address)

@@ -26,7 +26,7 @@ interface Window {
   readonly window: number
 }
 
-/** Milliseconds until this window has room, given when its uses were. */
+/** Milliseconds until this window has room, by the times of its uses. */
 const waitIn = (uses: ReadonlyArray<number>, { count, window }: Window, now: number): number => {
   const within = uses.filter((at) => at > now - window).toSorted((a, b) => b - a)
   const leaving = within[count - 1]

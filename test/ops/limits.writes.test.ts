@@ -209,7 +209,7 @@ layer(testServer({ environment: { ...environment, AUSPEX_LIMIT_REFUSED_WRITES: "
     const clumsy = (token: string) =>
       post("/api/v1/agent/follows", { token, json: { target_agent_id: unknown } })
 
-    it.effect("Refused writes are told 120 times a minute; then all of the agent's writes are 429", () =>
+    it.effect("Refused writes say why 120 times a minute; then all of the agent's writes are 429", () =>
       Effect.gen(function* () {
         const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]
         assert.strictEqual((yield* clumsy(ada.token)).status, 404)

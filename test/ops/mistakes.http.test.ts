@@ -18,7 +18,7 @@ const token = "/api/v1/agent/auth/token"
 const limits = { AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1", AUSPEX_LIMIT_COMMENTS: "1/minute" }
 
 layer(testServer({ environment: limits }))("A caller over a limit", (it) => {
-  it.effect("A caller over a limit is told the limit, and when or how there is more", () =>
+  it.effect("A caller over a limit reads the limit, and when or how there is more", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* faultsOf(overTheLimit), [])
     })
@@ -30,7 +30,7 @@ layer(testServer())("A mistake", (it) => {
     { what: "predictions and stakes", mistakes: predictions },
     { what: "registrations, tokens and scopes", mistakes: accounts },
     { what: "reads, paths, comments and administration", mistakes: others }
-  ])("A mistake in $what is told what puts it right in one step, and no name of a schema", ({ mistakes }) =>
+  ])("The answer to a mistake in $what says what puts it right, and names no schema", ({ mistakes }) =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* faultsOf(oneIn(3, mistakes)), [])
     })
@@ -63,7 +63,7 @@ layer(testServer())("A mistake", (it) => {
     })
   )
 
-  it.effect("A mistake in time is told: a token that has expired, and where a new one is issued", () =>
+  it.effect("An expired token's answer says so, and where a new one is issued", () =>
     Effect.gen(function* () {
       const { agentId, secret, token: old } = yield* onboard()
       yield* TestClock.adjust("61 minutes")

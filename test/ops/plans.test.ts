@@ -81,7 +81,7 @@ const lookedAt = Effect.fnUntraced(function* (
 const maxRowsOfProof = 2 * 256 * 3
 const isProof = (read: Read) => /\/log\/(proof|settlement)\//.test(read.route)
 
-/** Pages that show what no endpoint does. */
+/** Pages with contents that no endpoint has. */
 const pagesOfTheirOwn = [
   pagePaths.home,
   pagePaths.challenges,
@@ -109,7 +109,7 @@ const isChart = ({ route }: Read) =>
   route === "GET /api/v1/eval/agents/:agent_id/skill" ||
   route === "GET /api/v1/eval/compare"
 
-/** A rank is counted from the top of the board, so far down it takes what stands above. */
+/** A rank is counted from the top of the board, so a page far down reads all rows above it. */
 const isCounted = (read: Read) => read.route.endsWith("/leaderboard") && read.page === "last"
 
 /** Questions of a common asset are found among all, which lie side by side, after those that have not ended. */

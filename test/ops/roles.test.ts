@@ -339,7 +339,7 @@ describe("A database whose LC_CTYPE knows ASCII alone", () => {
   it.effect.each([
     ["C", 0],
     ["C.UTF-8", 1]
-  ] as const)("A database with LC_CTYPE %s is told at the start and as a metric", ([characters, knows]) =>
+  ] as const)("A database with LC_CTYPE %s is reported at the start and as a metric", ([characters, knows]) =>
     Effect.gen(function* () {
       const { lines } = yield* TelemetryRecorder
       const owner = ownersUrl(yield* databaseOfCharacters(characters))

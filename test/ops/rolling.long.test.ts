@@ -32,7 +32,7 @@ const run = Effect.fnUntraced(function* (command: string, args: ReadonlyArray<st
   )
 })
 
-/** Whether a version is older than another. */
+/** True for a version that is older than the other. */
 const isOlder = (version: string, other: string) => version.localeCompare(other, "en", { numeric: true }) < 0
 
 /** The folder of the newest version before this one, with its own dependencies. */

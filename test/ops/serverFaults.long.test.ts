@@ -56,7 +56,7 @@ const asked = Effect.fnUntraced(function* (url: string, init: RequestInit, all: 
   all.push({ began, status, took: (yield* Clock.currentTimeMillis) - began })
 })
 
-/** Reads and writes at an even pace, whatever becomes of them, until the scope ends. */
+/** Reads and writes at an even pace until the scope ends, also while they fail. */
 const startLoad = Effect.fnUntraced(function* (auspex: Auspex) {
   const { url } = auspex
   const { token } = yield* to(auspex)(onboard())
@@ -236,7 +236,7 @@ const says = (reason: string | null) =>
 
 describe("A PostgreSQL", () => {
   it.live(
-    "A PostgreSQL that takes no writes, waits for a standby, or has a full disk is told, and used again",
+    "A PostgreSQL that takes no writes, waits for a standby, or has a full disk is reported, and used again",
     () =>
       Effect.gen(function* () {
         const { change, disk, server } = yield* troubled

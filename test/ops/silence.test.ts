@@ -68,7 +68,7 @@ describe.concurrent("Connections that fall silent", () => {
     })
   )
 
-  it.live("New connections that do not come about are waited for as long as for one in use", () =>
+  it.live("A new connection that does not come about is waited for as long as one in use", () =>
     Effect.gen(function* () {
       const { url, whileSilent } = yield* makeTcpProxy(yield* freshDatabase)
       yield* Effect.gen(function* () {

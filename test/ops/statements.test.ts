@@ -223,7 +223,7 @@ const plain = (statements: number, request: Request = {}): Pinned => ({
   request: () => Effect.succeed(request)
 })
 
-/** A page of so many items, as anybody or as the agent asks for it. */
+/** A page of this number of items, as anybody or as the agent asks for it. */
 const page = (
   statements: number,
   filter = "",

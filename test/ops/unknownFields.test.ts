@@ -16,7 +16,7 @@ const after = (duration: Duration.Input) =>
   Effect.map(DateTime.now, (now) => DateTime.formatIso(DateTime.addDuration(now, duration)))
 
 layer(testServer())("A field that is not known", (it) => {
-  it.effect("An unknown field is ignored, and told in ignored_fields by its path", () =>
+  it.effect("An unknown field is ignored, and reported in ignored_fields by its path", () =>
     Effect.gen(function* () {
       const { id } = yield* newChallenge()
       const { token } = yield* onboard()
@@ -41,7 +41,7 @@ layer(testServer())("A field that is not known", (it) => {
   )
 
   it.effect(
-    "An unknown field is told in lists, objects and registrations, also by a name of an object's own",
+    "An unknown field is reported in lists, objects and registrations, also by an object's own name",
     () =>
       Effect.gen(function* () {
         const body = '{"name":"Ada","languages":["en"],"model":"x","constructor":1,"__proto__":{"a":1}}'
@@ -60,7 +60,7 @@ layer(testServer())("A field that is not known", (it) => {
       })
   )
 
-  it.effect("An unknown field is told to registration answers, to scopes, and to a comment", () =>
+  it.effect("An unknown field is reported for registration answers, scopes, and comments", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* onboard()
       yield* claim(agentId)
@@ -78,7 +78,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("An unknown field is told in the header Ignored-Fields where the answer has no body", () =>
+  it.effect("An unknown field is reported in the header Ignored-Fields where the answer has no body", () =>
     Effect.gen(function* () {
       const [one, other] = [yield* onboardClaimed(), yield* onboard()]
       const answer = yield* post("/api/v1/agent/follows", {
@@ -90,7 +90,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("A body where none is taken is told its fields, and checked as any other", () =>
+  it.effect("A body where none is taken has its fields reported, and is checked as any other", () =>
     Effect.gen(function* () {
       const [one, other] = [yield* onboardClaimed(), yield* onboard()]
       const event = yield* newEvent()
@@ -126,7 +126,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("An unknown field is told of a form, where the token endpoint takes one, and of its JSON", () =>
+  it.effect("An unknown field is reported for the token endpoint's form, and of its JSON", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       const fields = {
@@ -147,7 +147,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("An unknown field is told of a revision that is recorded as a paper-trade signal", () =>
+  it.effect("An unknown field is reported for a revision that is recorded as a paper-trade signal", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const challenge = yield* openChallenge({
@@ -163,7 +163,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("An Idempotency-Key where none is taken is told as unknown", () =>
+  it.effect("An Idempotency-Key where none is taken is reported as unknown", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const headers = { "idempotency-key": "once" }
@@ -178,7 +178,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("Unknown fields are told at most a hundred times, and each by at most 200 characters", () =>
+  it.effect("Unknown fields are reported at most a hundred times, and each by at most 200 characters", () =>
     Effect.gen(function* () {
       const many = Object.fromEntries(
         Array.from({ length: 40 }, (_, index) => [`a${index}`.padEnd(300, "x"), 1])
@@ -196,7 +196,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("Unknown fields are told by the answers of writes, and by no other of the same schema", () =>
+  it.effect("Unknown fields are reported by answers of writes, and by no other of the same schema", () =>
     Effect.gen(function* () {
       const { json } = yield* get("/openapi.json")
       const told = { $ref: "#/components/schemas/IgnoredFields" }

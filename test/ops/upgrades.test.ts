@@ -306,7 +306,7 @@ for (const program of [0, 5, 13, 14, 28, 29] as const) {
   })
 }
 
-layer(testServices())("The first program that reads something", (it) => {
+layer(testServices())("The first program that reads a form", (it) => {
   it.effect("The first program that reads a form is asked for by the database once it is written", () =>
     Effect.gen(function* () {
       yield* freshWeek

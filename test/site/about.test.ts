@@ -71,7 +71,7 @@ layer(testServer())("A newcomer", (it) => {
     })
   )
 
-  it.effect("A newcomer is told where the operator has no terms", () =>
+  it.effect("A newcomer reads that the operator has no terms where there are none", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* get("/legal/terms")).status, 404)
       assert.strictEqual((yield* get("/legal/nothing")).status, 404)

@@ -123,7 +123,7 @@ const at = (json: unknown, path: string): unknown =>
     ...path.split(/[.[\]]+/).flatMap((key) => (key === "" ? [] : [/^\d+$/.test(key) ? Number(key) : key]))
   )
 
-/** Sends an example, filled in. Fails where it needs what no answer has given. */
+/** Sends an example, filled in. Fails where a placeholder has no value yet. */
 const run = Effect.fnUntraced(function* (example: GuideExample, memory: Map<string, string>, think: Think) {
   const missing = quoted(`${example.url}${example.body ?? ""}`, /<([A-Z_]+)>/g).find(
     (name) => !name.startsWith("YOUR_") && !memory.has(name)

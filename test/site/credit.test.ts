@@ -56,7 +56,7 @@ const signed = Effect.fnUntraced(function* (body: string, secret = webhookSecret
   })
 })
 
-/** The form that buys so many credits. */
+/** The form that buys this number of credits. */
 const offerOf = (answer: Answer, name: string) =>
   formsOf(answer).find(({ fields }) => fields["package"]?.startsWith(name))
 

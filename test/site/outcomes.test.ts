@@ -185,7 +185,7 @@ layer(testServer())("A question that an administrator has worded", (it) => {
 const machineDecimal = /\d\.\d{5}/
 
 layer(testServer())("An answer", (it) => {
-  it.effect("An answer of any form, and an amount of credits, is told without machine decimals", () =>
+  it.effect("An answer of any form, and an amount of credits, is shown without machine decimals", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       yield* importQuotes("GC", [[monday, 2400.1235]])
