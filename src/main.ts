@@ -37,6 +37,7 @@ import * as LogObservers from "./layers/witness/LogObservers.ts"
 import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { servicesWith } from "./layers/postgres/layer.ts"
+import { publicBank } from "./layers/registration/bank.ts"
 import * as ModelJudge from "./layers/registration/ModelJudge.ts"
 import * as RubricJudge from "./layers/registration/RubricJudge.ts"
 import * as Payments from "./layers/postgres/credit/Payments.ts"
@@ -300,13 +301,15 @@ const gatewayLayer = ({ gatewayConfig }: Composition) =>
   ).pipe(Layer.provideMerge(GatewayConfig.layer(gatewayConfig)))
 
 /** The services with the registration challenge judged as the operator wants it. */
-const judged = ({ registrationBank, registrationJudgeModel }: Composition) =>
-  servicesWith(
+const judged = ({ registrationBank, registrationJudgeModel }: Composition) => {
+  const bank = Option.getOrElse(registrationBank, () => publicBank)
+  return servicesWith(
     Option.match(registrationJudgeModel, {
-      onNone: () => RubricJudge.layerOf(registrationBank),
-      onSome: (model) => ModelJudge.layer({ bank: registrationBank, model })
+      onNone: () => RubricJudge.layer(bank),
+      onSome: (model) => ModelJudge.layer({ bank, model })
     })
   )
+}
 
 const codeOf = ({ cause }: HttpServerError.ServeError): string =>
   Predicate.hasProperty(cause, "code") ? String(cause.code) : "?"

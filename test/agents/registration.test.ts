@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Option, Schema } from "effect"
-import { bank, templates } from "../../src/layers/registration/bank.ts"
+import { publicBank } from "../../src/layers/registration/bank.ts"
 import { layer } from "../../src/layers/registration/RubricJudge.ts"
 import { judge, rubric } from "../../src/scoring/registration.ts"
 import { statesFigure } from "../../src/scoring/registration/figure.ts"
@@ -9,7 +9,6 @@ import type { RegistrationEvent } from "../../src/scoring/registration.ts"
 import { assetKeys } from "../../src/scoring/registration/model.ts"
 import { RegistrationAnswer, RegistrationJudge } from "../../src/services/RegistrationJudge.ts"
 import { oneIn } from "../support/breadth.ts"
-import { handwritten } from "../support/handwrittenAnswers.ts"
 import {
   allDirections,
   allMagnitudes,
@@ -18,7 +17,8 @@ import {
   lazyAnswers,
   ownWords
 } from "../support/registrationAnswers.ts"
-import { drawn, inUse } from "../support/registrationEvents.ts"
+import { bank, drawn, inUse, templates } from "../support/registrationEvents.ts"
+import { handwritten } from "../support/writtenAnswers.ts"
 
 const clearly = 75
 
@@ -238,7 +238,7 @@ describe("The shape of an answer", () => {
   })
 })
 
-it.layer(layer)("The rubric judge", (it) => {
+it.layer(layer(publicBank))("The rubric judge", (it) => {
   it.effect("The judge says what is scored", () =>
     Effect.gen(function* () {
       const { criteria, passScore } = yield* RegistrationJudge

@@ -2,10 +2,9 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Option, Result } from "effect"
+import { Effect, Result } from "effect"
 import { stringify } from "yaml"
-import { templates } from "../../src/layers/registration/bank.ts"
-import { parseBank } from "../../src/layers/registration/operatorBank.ts"
+import { parseBank } from "../../src/layers/registration/bank.ts"
 import * as RubricJudge from "../../src/layers/registration/RubricJudge.ts"
 import { RegistrationJudge } from "../../src/services/RegistrationJudge.ts"
 import { scratchDirectory } from "../support/scratch.ts"
@@ -34,11 +33,6 @@ const faultOf = (events: ReadonlyArray<unknown>): string => {
 }
 
 describe("AUSPEX_REGISTRATION_BANK", () => {
-  it("AUSPEX_REGISTRATION_BANK takes the schema of the public bank: that bank as YAML is read", () => {
-    const parsed = parseBank(stringify({ events: templates }, { aliasDuplicateObjects: false }))
-    assert.deepStrictEqual(parsed, Result.succeed(templates))
-  })
-
   it.each([
     ["an unknown asset", { assets: { core: ["XX"], plausible: [] } }, /events.*assets/],
     ["an unknown kind", { kinds: ["football"] }, /Expected a kind of event/],
@@ -71,10 +65,10 @@ describe("AUSPEX_REGISTRATION_BANK", () => {
       const asked = yield* Effect.gen(function* () {
         const { choose } = yield* RegistrationJudge
         return yield* choose("an agent")
-      }).pipe(Effect.provide(RubricJudge.layerOf(Option.some(path))))
+      }).pipe(Effect.provide(RubricJudge.layer(path)))
       assert.match(asked.slug, /^zinc-report\?/)
       const error = yield* RegistrationJudge.use(() => Effect.void).pipe(
-        Effect.provide(RubricJudge.layerOf(Option.some(`${path}.none`))),
+        Effect.provide(RubricJudge.layer(`${path}.none`)),
         Effect.flip
       )
       assert.match(error.message, /^AUSPEX_REGISTRATION_BANK=.*cannot be used: [^\n]+$/)

@@ -3,10 +3,10 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect, Fiber, Layer, Option } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Registry from "../../src/layers/postgres/agents/Registry.ts"
-import { bank } from "../../src/layers/registration/bank.ts"
+import { publicBank } from "../../src/layers/registration/bank.ts"
 import * as ModelJudge from "../../src/layers/registration/ModelJudge.ts"
 import { judge as judgeByRules, rubric } from "../../src/scoring/registration.ts"
 import type { RegistrationEvent } from "../../src/scoring/registration.ts"
@@ -19,7 +19,7 @@ import { Providers, canary, gatewayFile, gatewayYaml } from "../support/gateway.
 import type { TestModel } from "../support/gateway.ts"
 import { readyAuspex, replicaEnvironment, startAuspex, temporaryDirectory, to } from "../support/process.ts"
 import { allDirections, englishAnswer } from "../support/registrationAnswers.ts"
-import { drawn, inUse } from "../support/registrationEvents.ts"
+import { bank, drawn, inUse } from "../support/registrationEvents.ts"
 import { passingAnswer } from "../support/responses.ts"
 import { testServer } from "../support/server.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
@@ -67,7 +67,7 @@ const json = (value: unknown): string => JSON.stringify(value)
 /** Judges like an instance whose setting has this model. */
 const judged = (model: string, answer: RegistrationAnswer, slug = event.slug) =>
   Effect.flatMap(RegistrationJudge, ({ judge }) => judge(slug, answer)).pipe(
-    Effect.provide(Layer.fresh(ModelJudge.layer({ bank: Option.none(), model })))
+    Effect.provide(Layer.fresh(ModelJudge.layer({ bank: publicBank, model })))
   )
 
 const judgeGood = () => Effect.flatMap(RegistrationJudge, ({ judge }) => judge(event.slug, good))
@@ -270,17 +270,17 @@ layer(gatewayFile(models).pipe(Layer.provideMerge(telemetryRecorder)))("A model 
           assert.isFalse(yield* asks(judgeGood()))
           yield* TestClock.adjust("1 second")
           assert.isTrue(yield* asks(judgeGood()))
-        }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: Option.none(), model: "broken" }))))
+        }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: publicBank, model: "broken" }))))
         yield* says("no verdict")
         yield* Effect.gen(function* () {
           assert.isTrue(yield* asks(judgeGood()))
           assert.isTrue(yield* asks(judgeGood()))
-        }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: Option.none(), model: "chat" }))))
+        }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: publicBank, model: "chat" }))))
         // A refusal of one answer is no reason not to ask the provider about the next.
         yield* Effect.gen(function* () {
           assert.isTrue(yield* asks(judgeGood()))
           assert.isTrue(yield* asks(judgeGood()))
-        }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: Option.none(), model: "refusing" }))))
+        }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: publicBank, model: "refusing" }))))
       })
     )
 
@@ -296,7 +296,7 @@ layer(gatewayFile(models).pipe(Layer.provideMerge(telemetryRecorder)))("A model 
             assert.strictEqual(told() - before, expected)
             yield* TestClock.adjust("30 seconds")
           }
-        }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: Option.none(), model: "absent" }))))
+        }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: publicBank, model: "absent" }))))
       })
     )
   })
@@ -312,7 +312,7 @@ layer(gatewayFile(models).pipe(Layer.provideMerge(telemetryRecorder)))("A model 
   )
 })
 
-const brokenJudge = ModelJudge.layer({ bank: Option.none(), model: "broken" }).pipe(
+const brokenJudge = ModelJudge.layer({ bank: publicBank, model: "broken" }).pipe(
   Layer.provide(gatewayFile(models)),
   Layer.orDie
 )

@@ -1,7 +1,6 @@
 /** Challenges: how they are made and frozen, and what lists and results show to whom. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
-import { services } from "../../src/layers/postgres/layer.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { Challenge, ChallengeStatus } from "../../src/services/domain/Challenge.ts"
 import { Events } from "../../src/services/Events.ts"
@@ -24,7 +23,7 @@ import {
   predict
 } from "../support/challenges.ts"
 import { allPages, firstPage, foreignCursors } from "../support/paging.ts"
-import { testServices } from "../support/services.ts"
+import { services, testServices } from "../support/services.ts"
 import { settings } from "../support/settings.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)

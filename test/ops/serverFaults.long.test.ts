@@ -11,7 +11,6 @@ import { Clock, Console, Duration, Effect, Layer, Option, Schedule } from "effec
 import { SqlClient } from "effect/sql"
 import * as EmbeddedPostgres from "../../src/layers/embedded/EmbeddedPostgres.ts"
 import * as Database from "../../src/layers/postgres/Database.ts"
-import { services } from "../../src/layers/postgres/layer.ts"
 import { onboard } from "../support/agents.ts"
 import { emptyDatabase } from "../support/database.ts"
 import { makeQuery } from "../support/faults/database.ts"
@@ -32,7 +31,7 @@ import {
   until
 } from "../support/process.ts"
 import type { Auspex } from "../support/process.ts"
-import { gatewayOf } from "../support/services.ts"
+import { gatewayOf, services } from "../support/services.ts"
 import { get, member, post, testServer } from "../support/server.ts"
 import { settings } from "../support/settings.ts"
 import { makeTcpProxy } from "../support/tcpProxy.ts"

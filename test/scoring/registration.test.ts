@@ -1,15 +1,14 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { bank } from "../../src/layers/registration/bank.ts"
 import { judge, passScore, rubric } from "../../src/scoring/registration.ts"
 import type { RegistrationEvent, Verdict } from "../../src/scoring/registration.ts"
 import { eventOfSlug } from "../../src/scoring/registration/template.ts"
 import { assetKeys } from "../../src/scoring/registration/model.ts"
 import { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 import { breadth, oneIn } from "../support/breadth.ts"
-import { handwritten } from "../support/handwrittenAnswers.ts"
-import { drawn, inUse } from "../support/registrationEvents.ts"
+import { handwritten } from "../support/writtenAnswers.ts"
+import { bank, drawn, inUse } from "../support/registrationEvents.ts"
 import { bestDirection, bestMagnitude, englishAnswer, lazyAnswers } from "../support/registrationAnswers.ts"
 
 const strike: RegistrationEvent = {

@@ -1,17 +1,14 @@
 /** Answers that pass the registration challenge and answers that fail, over realistic answers and prompts. */
 import { assert, describe, it } from "@effect/vitest"
-import { bank } from "../../src/layers/registration/bank.ts"
 import { judge } from "../../src/scoring/registration.ts"
 import { statesFigure } from "../../src/scoring/registration/figure.ts"
 import type { RegistrationEvent } from "../../src/scoring/registration.ts"
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 import { answerTo } from "../../cli/demo/answers.ts"
-import { heldOutHonest, heldOutInjections, heldOutNonsense } from "../data/heldOutAnswers.ts"
-import { honestAnswers } from "../data/honestAnswers.ts"
-import type { HonestAnswer } from "../data/honestAnswers.ts"
-import { handwritten } from "../support/handwrittenAnswers.ts"
-import { drawn, inUse } from "../support/registrationEvents.ts"
+import { bank, drawn, inUse } from "../support/registrationEvents.ts"
 import { scripted } from "../support/scriptedAnswers.ts"
+import { handwritten, heldOut, honestAnswers } from "../support/writtenAnswers.ts"
+import type { HonestAnswer } from "../support/writtenAnswers.ts"
 
 const mapTexts = (answer: RegistrationAnswer, change: (text: string) => string): RegistrationAnswer => ({
   ...answer,
@@ -49,7 +46,7 @@ const casesOf = (answers: ReadonlyArray<HonestAnswer>) =>
   })
 
 const cases = casesOf(honestAnswers)
-const heldOut = casesOf(Object.values(heldOutHonest).flat())
+const heldOutCases = casesOf(Object.values(heldOut.honest).flat())
 
 const passing = (
   all: ReadonlyArray<{ readonly event: RegistrationEvent; readonly answer: RegistrationAnswer }>
@@ -86,7 +83,7 @@ describe("Honest answers", () => {
 
   it("Honest answers pass at once, at least 33 of 34", () => {
     const share = 33 / 34
-    for (const part of [cases, cases.filter(({ isHeldOut }) => isHeldOut), heldOut]) {
+    for (const part of [cases, cases.filter(({ isHeldOut }) => isHeldOut), heldOutCases]) {
       const failed = part.filter((each) => !passing([each]).includes(each))
       assert.isAtMost(
         failed.length,
@@ -106,7 +103,7 @@ describe("Honest answers", () => {
     "The market judges the central bank by its inflation record.",
     "你要注意，监管批准的要求可能收紧。"
   ])("Honest answers pass with a sentence in the words of judging: %s", (sentence) => {
-    const personal = heldOut
+    const personal = heldOutCases
       .filter((each) => passing([each]).length > 0)
       .map(({ answer, event }) => {
         const { medium_term, short_term } = answer.trading_implications
@@ -117,7 +114,7 @@ describe("Honest answers", () => {
   })
 
   it("Honest answers with reversed direction and reasoning fail, all but at most 1", () => {
-    const reversed = [...cases, ...heldOut].map(({ answer, event }) => {
+    const reversed = [...cases, ...heldOutCases].map(({ answer, event }) => {
       const direction = answer.market_impact.direction === "bullish" ? "bearish" : "bullish"
       const changed = mapTexts(answer, turned)
       return {
@@ -138,7 +135,8 @@ describe("Honest answers", () => {
     const noticed = contradictory.filter(({ answer, event }) => isTold(event, answer))
     assert.isAtLeast(contradictory.length, 20)
     assert.isAtLeast(noticed.length, contradictory.length * 0.5)
-    for (const { answer, event } of [...cases, ...heldOut]) assert.isFalse(isTold(event, answer), event.slug)
+    for (const { answer, event } of [...cases, ...heldOutCases])
+      assert.isFalse(isTold(event, answer), event.slug)
   })
 
   it("An answer to one draw fails for nine in ten other draws of the same event", () => {
@@ -250,9 +248,9 @@ describe("Answers without a reading of the prompt", () => {
   })
 
   it("Words to the judge never pass, behind an honest reasoning or in its place", () => {
-    assert.isAtLeast(heldOutInjections.length, 20)
-    const injected = heldOutInjections.flatMap((text, index) => {
-      const { answer, event } = heldOut[(index * 5) % heldOut.length] ?? assert.fail()
+    assert.isAtLeast(heldOut.injections.length, 20)
+    const injected = heldOut.injections.flatMap((text, index) => {
+      const { answer, event } = heldOutCases[(index * 5) % heldOutCases.length] ?? assert.fail()
       const { market_impact } = answer
       const terms = event.terms.filter((each) => /^[a-z ]+$/.test(each)).slice(0, 7)
       const words = terms.join(", ")
@@ -273,11 +271,11 @@ describe("Answers without a reading of the prompt", () => {
   })
 
   it("Nonsense with the event's assets, direction, figure and words passes once in twenty at most", () => {
-    assert.isAtLeast(heldOutNonsense.length, 20)
-    const passed = passing(casesOf(heldOutNonsense))
+    assert.isAtLeast(heldOut.nonsense.length, 20)
+    const passed = passing(casesOf(heldOut.nonsense))
     assert.isAtMost(
       passed.length,
-      Math.floor(heldOutNonsense.length / 20),
+      Math.floor(heldOut.nonsense.length / 20),
       passed.map(({ event }) => event.slug).join(" ")
     )
   })

@@ -1,8 +1,15 @@
-/** Events of the public bank as agents get them: with drawn numbers. */
-import { templates } from "../../src/layers/registration/bank.ts"
+/** The public bank, and its events as agents get them: with drawn numbers. */
+import { readFileSync } from "node:fs"
+import { Result } from "effect"
+import { parseBank, publicBank } from "../../src/layers/registration/bank.ts"
 import type { RegistrationEvent } from "../../src/scoring/registration.ts"
 import { drawEvent, eventOfSlug, usualEvent } from "../../src/scoring/registration/template.ts"
 import type { EventTemplate } from "../../src/scoring/registration/template.ts"
+
+export const templates = Result.getOrThrow(parseBank(readFileSync(publicBank, "utf8")))
+
+/** Every event with the numbers that it had before any were drawn. */
+export const bank = templates.map(usualEvent)
 
 export const inUse = templates.filter(({ retired }) => retired !== true)
 

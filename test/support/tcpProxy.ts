@@ -3,11 +3,10 @@ import { connect, createServer } from "node:net"
 import type { Socket } from "node:net"
 import { Context, Effect, Layer, Redacted } from "effect"
 import * as Database from "../../src/layers/postgres/Database.ts"
-import { services } from "../../src/layers/postgres/layer.ts"
 import { freshDatabase } from "./database.ts"
 import { logSigner } from "./logSigner.ts"
 import { mailbox } from "./mailbox.ts"
-import { gatewayOf } from "./services.ts"
+import { gatewayOf, services } from "./services.ts"
 import { settings } from "./settings.ts"
 
 export class TcpProxy extends Context.Service<

@@ -2,7 +2,6 @@
 import { Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { RegistrationJudge } from "../../services/RegistrationJudge.ts"
-import * as RubricJudge from "../registration/RubricJudge.ts"
 import * as KeySets from "../keys/KeySets.ts"
 import * as Cursors from "../crypto/Cursors.ts"
 import * as Amendments from "./settlement/Amendments.ts"
@@ -100,5 +99,3 @@ export const servicesWith = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) 
     Webhooks.layer,
     Witnesses.layer
   ).pipe(Layer.provideMerge(arenas(judge)))
-
-export const services = servicesWith(RubricJudge.layer)

@@ -14,7 +14,8 @@ import type { Snapshot } from "../gateway/GatewayConfig.ts"
 import { isObject, objectsIn, parsedJson, textOf } from "../gateway/json.ts"
 import { keyRefusal } from "../gateway/keyRing.ts"
 import { ownRequest } from "../gateway/relay.ts"
-import { byRules, make, templatesOf } from "./RubricJudge.ts"
+import { readBank } from "./bank.ts"
+import { byRules, make } from "./RubricJudge.ts"
 import type { Decide } from "./RubricJudge.ts"
 
 /** The setting cannot be used as it is; the message is all an operator needs. */
@@ -184,12 +185,12 @@ const makeDecide = Effect.fnUntraced(function* (name: string) {
   return decide
 })
 
-/** A model of the gateway's file judges answers to the operator's own events, or to the public ones. */
-export const layer = ({ bank, model }: { readonly bank: Option.Option<string>; readonly model: string }) =>
+/** A model of the gateway's file judges answers to the events of this bank. */
+export const layer = ({ bank, model }: { readonly bank: string; readonly model: string }) =>
   Layer.effect(
     RegistrationJudge,
     Effect.gen(function* () {
       const decide = yield* makeDecide(model)
-      return RegistrationJudge.of(make(yield* templatesOf(bank), decide))
+      return RegistrationJudge.of(make(yield* readBank(bank), decide))
     })
   )

@@ -8,8 +8,7 @@ import type { EventTemplate } from "../../scoring/registration/template.ts"
 import { NotFound } from "../../services/domain/errors.ts"
 import { RegistrationJudge } from "../../services/RegistrationJudge.ts"
 import type { RegistrationPrompt } from "../../services/RegistrationJudge.ts"
-import { templates as publicBank } from "./bank.ts"
-import { readBank } from "./operatorBank.ts"
+import { readBank } from "./bank.ts"
 
 /** Whole numbers that the seed determines: digests, because agents' ids begin with the time and so are all but alike. */
 const numbersOf = (seed: string) => {
@@ -61,17 +60,9 @@ export const make = (
   }
 }
 
-export const layer = Layer.succeed(RegistrationJudge, RegistrationJudge.of(make(publicBank)))
-
-/** The operator's own events, or the public ones; challenges of the public bank are found in one's own no more. */
-export const templatesOf = Option.match({
-  onNone: () => Effect.succeed(publicBank),
-  onSome: readBank
-})
-
-/** The same rules over the events of this bank. */
-export const layerOf = (path: Option.Option<string>) =>
+/** The same rules over the events of this file. */
+export const layer = (bank: string) =>
   Layer.effect(
     RegistrationJudge,
-    Effect.map(templatesOf(path), (templates) => RegistrationJudge.of(make(templates)))
+    Effect.map(readBank(bank), (templates) => RegistrationJudge.of(make(templates)))
   )
