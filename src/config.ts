@@ -35,11 +35,11 @@ export const settings = {
 
   databaseUrl: postgresUrl(
     "DATABASE_URL",
-    "A PostgreSQL 18 of yours, as the role that runs; without it one is embedded."
+    "Your PostgreSQL 18, as the running role; without it one is embedded."
   ),
   migrationUrl: postgresUrl(
     "AUSPEX_MIGRATION_URL",
-    "The same database as the role that owns its tables, which migrates them; without it DATABASE_URL does."
+    "The same database, as the role that owns its tables and migrates them; else DATABASE_URL does."
   ),
   migrates: onOff(
     "AUSPEX_MIGRATE",
@@ -62,27 +62,27 @@ export const settings = {
     "AUSPEX_DATABASE_SETTINGS",
     "connection",
     ["connection", "role"],
-    "Where the settings of a PostgreSQL session come from: each connection, or, behind PgBouncer, the role."
+    "The source of session settings: each connection, or, behind PgBouncer, the role."
   ),
   host: words("AUSPEX_HOST", "127.0.0.1", "an address to listen on", "The address to listen on."),
   port: integer("AUSPEX_PORT", "8080", [1, 65_535], "The port to listen on."),
   baseUrl: optional({
     name: "AUSPEX_BASE_URL",
     takes: "an http or https URL (default: http://HOST:PORT)",
-    meaning: "Where the service is reached from outside; every link is built from it.",
+    meaning: "The address from outside, for all links.",
     parse: parseWebBase
   }),
   opsHost: words(
     "AUSPEX_OPS_HOST",
     "127.0.0.1",
     "an address to listen on",
-    "The address that metrics and health are served on."
+    "The address of metrics and health."
   ),
   opsPort: required<Option.Option<number>>({
     name: "AUSPEX_OPS_PORT",
     defaultText: "9464",
     takes: "a whole number from 0 to 65535 (0: any free port), or off",
-    meaning: "The port that metrics and health are served on. Not set and taken: a free one.",
+    meaning: "The port of metrics and health. Not set and taken: a free one.",
     parse: (text) =>
       text === "off" ? Option.some(Option.none()) : Option.map(parseInteger(text, [0, 65_535]), Option.some)
   }),
@@ -96,19 +96,20 @@ export const settings = {
     "AUSPEX_DATA_DIR",
     ".auspex",
     "a directory",
-    "Where the embedded database, the created secrets and, without AUSPEX_SMTP_URL, the outbox are kept."
+    "Holds the embedded database, created secrets and, without AUSPEX_SMTP_URL, the outbox."
   ),
   roles: required({
     name: "AUSPEX_ROLES",
     defaultText: "api,jobs",
     takes: "api, jobs, or both with a comma",
-    meaning: "What this instance does: serve HTTP requests, run scheduled jobs.",
+    meaning: "Whether the instance serves HTTP requests, runs scheduled jobs, or both.",
     parse: (text) => parseSome(text, roles)
   }),
   drainDelay: optional({
     name: "AUSPEX_DRAIN_DELAY",
     takes: 'a duration such as "5 seconds", or "off" (default: 5 seconds with DATABASE_URL, else off)',
-    meaning: "How long a stopping instance still serves while it is not ready, so that balancers notice.",
+    meaning:
+      "Time in which a stopping instance still serves while it is not ready, so that balancers notice.",
     parse: parseDurationOrOff
   }),
   maxConnections: integer(
@@ -127,14 +128,10 @@ export const settings = {
     name: "AUSPEX_TRUSTED_PROXIES",
     defaultText: "",
     takes: "addresses and CIDR blocks with commas",
-    meaning: "Proxies whose X-Forwarded-For (the address that limits count by) and traceparent are believed.",
+    meaning: "Proxies whose X-Forwarded-For (for limits by address) and traceparent are believed.",
     parse: parseNetworks
   }),
-  publicCache: durationOrOff(
-    "AUSPEX_PUBLIC_CACHE",
-    "1 second",
-    "How long public answers and pages are kept before they are made anew."
-  ),
+  publicCache: durationOrOff("AUSPEX_PUBLIC_CACHE", "1 second", "Lifetime of public answers and pages."),
 
   // Secrets and tokens.
 
@@ -158,7 +155,7 @@ export const settings = {
     32,
     "The administrators' token before a change, good as long as this is set."
   ),
-  tokenTtl: duration("AUSPEX_TOKEN_TTL", "60 minutes", "How long an access token is valid."),
+  tokenTtl: duration("AUSPEX_TOKEN_TTL", "60 minutes", "Lifetime of an access token."),
 
   // The identity provider that operators may sign in at.
 
@@ -172,7 +169,7 @@ export const settings = {
   oidcClientId: optional({
     name: "AUSPEX_OIDC_CLIENT_ID",
     takes: "a client id",
-    meaning: "What the identity provider knows this service by.",
+    meaning: "This service's name at the identity provider.",
     parse: Option.some
   }),
   oidcClientSecret: secret(
@@ -183,11 +180,11 @@ export const settings = {
 
   // Registration, claims and operators.
 
-  claimLinkTtl: duration("AUSPEX_CLAIM_LINK_TTL", "48 hours", "How long a claim link is valid."),
+  claimLinkTtl: duration("AUSPEX_CLAIM_LINK_TTL", "48 hours", "Lifetime of a claim link."),
   provisionalGrace: duration(
     "AUSPEX_PROVISIONAL_GRACE",
     "7 days",
-    "For how long after registration an unclaimed agent is issued tokens."
+    "Time after registration in which an unclaimed agent gets tokens."
   ),
   provisionalPredictionLimit: integer(
     "AUSPEX_PROVISIONAL_PREDICTION_LIMIT",
@@ -245,13 +242,9 @@ export const settings = {
     "Wrong pairing codes that lock a claim link until it is renewed."
   ),
   agentsPerOperator: integer("AUSPEX_AGENTS_PER_OPERATOR", "50", [1, 1000], "Agents one operator may own."),
-  signInLinkTtl: duration(
-    "AUSPEX_SIGN_IN_LINK_TTL",
-    "10 minutes",
-    "How long the link of a sign-in mail works."
-  ),
-  sessionIdle: duration("AUSPEX_SESSION_IDLE", "12 hours", "How long an operator's unused session lasts."),
-  sessionTtl: duration("AUSPEX_SESSION_TTL", "7 days", "How long an operator's session lasts at most."),
+  signInLinkTtl: duration("AUSPEX_SIGN_IN_LINK_TTL", "10 minutes", "Lifetime of the link of a sign-in mail."),
+  sessionIdle: duration("AUSPEX_SESSION_IDLE", "12 hours", "Lifetime of an operator's unused session."),
+  sessionTtl: duration("AUSPEX_SESSION_TTL", "7 days", "Maximum lifetime of an operator's session."),
 
   // Mail.
 
@@ -265,7 +258,7 @@ export const settings = {
   mailFrom: optional({
     name: "AUSPEX_MAIL_FROM",
     takes: "an e-mail address, or Name <address> (default: Auspex <auspex@the host of AUSPEX_BASE_URL>)",
-    meaning: "Whom mails come from.",
+    meaning: "The sender of mails.",
     parse: senderOf
   }),
 
@@ -277,12 +270,7 @@ export const settings = {
     [0, 1_000_000],
     "Credits an agent gets when it is claimed."
   ),
-  minStake: integer(
-    "AUSPEX_MIN_STAKE",
-    "50",
-    [1, 10_000_000],
-    "Credits that a stake in a macro pool has at least."
-  ),
+  minStake: integer("AUSPEX_MIN_STAKE", "50", [1, 10_000_000], "Minimum credits of a stake in a macro pool."),
   planCreditFree: planCredit("AUSPEX_PLAN_CREDIT_FREE", "free"),
   planCreditPro: planCredit("AUSPEX_PLAN_CREDIT_PRO", "pro"),
   planCreditTeam: planCredit("AUSPEX_PLAN_CREDIT_TEAM", "team"),
@@ -292,7 +280,7 @@ export const settings = {
   ),
   stripeWebhookSecret: pastedSecret(
     "AUSPEX_STRIPE_WEBHOOK_SECRET",
-    "What Stripe signs its messages to BASE_URL/api/v1/stripe/webhook with."
+    "Verifies Stripe's messages to BASE_URL/api/v1/stripe/webhook."
   ),
   creditPackages: optional({
     name: "AUSPEX_CREDIT_PACKAGES",
@@ -304,20 +292,20 @@ export const settings = {
     name: "AUSPEX_STRIPE_API",
     defaultText: "https://api.stripe.com",
     takes: "an https URL without a path (http on loopback)",
-    meaning: "Where Stripe's API is; another one for tests.",
+    meaning: "Stripe's API; another one for tests.",
     parse: parseOrigin
   }),
   stripeCheckout: required({
     name: "AUSPEX_STRIPE_CHECKOUT",
     defaultText: "https://checkout.stripe.com",
     takes: "an https URL without a path (http on loopback)",
-    meaning: "Where buyers are sent to pay: your custom domain for Checkout, if you have one.",
+    meaning: "The payment page: your custom domain for Checkout, if you have one.",
     parse: parseOrigin
   }),
   checkoutInterval: duration(
     "AUSPEX_STRIPE_ASK_INTERVAL",
     "5 minutes",
-    "How often Stripe is asked about checkouts of more than ten minutes ago whose end no message told."
+    "Interval of asking Stripe about checkouts older than ten minutes without a message of their end."
   ),
 
   // The public log, and who attests it.
@@ -359,7 +347,7 @@ export const settings = {
     "AUSPEX_PRICE_SOURCE",
     "none",
     priceSources,
-    "Where prices come from: only what admins import, recorded files, or exchanges and data vendors."
+    "The source of prices: administrators, recorded files, or exchanges and data vendors."
   ),
   priceReplayDir: optional({
     name: "AUSPEX_PRICE_REPLAY_DIR",
@@ -373,55 +361,54 @@ export const settings = {
     defaultText: "coinbaseexchange,kraken",
     takes: "names of exchanges in ccxt with commas, each with :QUOTE if its prices are not in USD",
     meaning:
-      "Spot exchanges of BTC and ETH for AUSPEX_PRICE_SOURCE=live; the next is asked for what the one before does not answer.",
+      "Spot exchanges of BTC and ETH for AUSPEX_PRICE_SOURCE=live; the next one fills the gaps of the one before.",
     parse: parseExchanges
   }),
   moreAssets: optional({
     name: "AUSPEX_MORE_ASSETS",
     takes: "KEY:Name with commas",
-    meaning:
-      "Crypto assets beside BTC and ETH, of which the exchanges have prices; they stay once they were there.",
+    meaning: "More crypto assets with prices at the exchanges; once added they stay.",
     parse: parseMoreAssets
   }),
   priceHistory: duration(
     "AUSPEX_PRICE_HISTORY",
     "63 days",
-    "How far back candles are fetched: reference scales need 60 days."
+    "Age of the first candles fetched: reference scales need 60 days."
   ),
   priceSettleDelay: duration(
     "AUSPEX_PRICE_SETTLE_DELAY",
     "1 minute",
-    "How long after its end a candle is read first."
+    "Time from a candle's end to its first reading."
   ),
   priceReread: duration(
     "AUSPEX_PRICE_REREAD",
     "2 minutes",
-    "How long after that it is read again; only when both agree is it a price."
+    "Time to its second reading; it is a price when both agree."
   ),
   fredApiKey: secret(
     "AUSPEX_FRED_API_KEY",
     1,
-    "A key of FRED (Federal Reserve Bank of St. Louis), where first prints of macro challenges are looked up."
+    "A key of FRED (Federal Reserve Bank of St. Louis), the source of first prints."
   ),
   macroAutoResolve: onOff(
     "AUSPEX_MACRO_AUTO_RESOLVE",
     "off",
-    "Whether the first print that FRED shows settles a macro challenge; else it waits for an administrator."
+    "Whether FRED's first print settles a macro challenge; else an administrator decides."
   ),
   eventFeeds: optional({
     name: "AUSPEX_EVENT_FEEDS",
     takes: "a YAML file",
-    meaning: "News feeds (RSS, Atom, JSON Feed) that events are made from (docs/operations.md).",
+    meaning: "News feeds (RSS, Atom, JSON Feed) of events (docs/operations.md).",
     parse: Option.some
   }),
-  feedInterval: duration("AUSPEX_FEED_INTERVAL", "5 minutes", "How often each feed is asked for news."),
+  feedInterval: duration("AUSPEX_FEED_INTERVAL", "5 minutes", "Interval of reading each feed."),
 
   // Scheduled challenges.
 
   schedules: optional({
     name: "AUSPEX_SCHEDULES",
     takes: `off, or some of ${scheduleNames.join(", ")} with commas (default: all of them, if there is a price source)`,
-    meaning: "Which challenges are made without an administrator (docs/operations.md).",
+    meaning: "Challenges made without an administrator (docs/operations.md).",
     parse: (text) =>
       text === "off" ? Option.some<ReadonlyArray<ScheduleName>>([]) : parseSome(text, scheduleNames)
   }),
@@ -429,93 +416,93 @@ export const settings = {
     name: "AUSPEX_SESSION_LEAD",
     defaultText: "2 hours",
     takes: 'a duration of at most "3 days": nothing is asked while a contract ends, and one does each month',
-    meaning: "How long before a session its challenge is made.",
+    meaning: "Time from the making of a session's challenge to the session.",
     parse: (text) =>
       Option.filter(parseDuration(text), (lead) => Duration.isLessThanOrEqualTo(lead, Duration.days(3)))
   }),
-  flashTime: duration("AUSPEX_FLASH_TIME", "15 minutes", "How long a flash challenge takes predictions."),
-  flashWithin: duration("AUSPEX_FLASH_WITHIN", "1 hour", "How old an event may be to make flash challenges."),
+  flashTime: duration(
+    "AUSPEX_FLASH_TIME",
+    "15 minutes",
+    "Time in which a flash challenge takes predictions."
+  ),
+  flashWithin: duration("AUSPEX_FLASH_WITHIN", "1 hour", "Maximum age of an event for flash challenges."),
   weeklyLead: duration(
     "AUSPEX_WEEKLY_LEAD",
     "24 hours",
-    "How long before its Monday, which is their deadline, the questions on a week are made."
+    "Time from the making of a week's questions to their deadline, a Monday."
   ),
   releaseLead: duration(
     "AUSPEX_RELEASE_LEAD",
     "14 days",
-    "How long before its release a planned macro challenge is made."
+    "Time from the making of a planned macro challenge to its release."
   ),
   releaseClose: duration(
     "AUSPEX_RELEASE_CLOSE",
     "1 hour",
-    "How long before its release a planned macro challenge ends, if the calendar does not say."
+    "Time from the deadline of a planned macro challenge to its release, unless the calendar says."
   ),
   scheduleNotice: duration(
     "AUSPEX_SCHEDULE_NOTICE",
     "10 minutes",
-    "The least time before its deadline in which a scheduled challenge is still made."
+    "Minimum time left to its deadline when a scheduled challenge is made."
   ),
   schedulePriceWithin: duration(
     "AUSPEX_SCHEDULE_PRICE_WITHIN",
     "3 hours",
-    "How old the price may be that a scheduled challenge begins from, if hourly prices are fetched; others may be of the last close."
+    "Maximum age of the first price of a scheduled challenge, with hourly prices; others may be of the last close."
   ),
 
-  practice: onOff("AUSPEX_PRACTICE", "on", "Whether there are practice questions, never ranked or logged."),
+  practice: onOff("AUSPEX_PRACTICE", "on", "Whether there are practice questions."),
 
   references: onOff("AUSPEX_REFERENCES", "on", "Whether agents of the instance itself answer each question."),
 
   // Closing, settling and ranking.
 
-  jobInterval: duration(
-    "AUSPEX_JOB_INTERVAL",
-    "15 seconds",
-    "How often challenges are closed and settled, and grace windows looked at."
-  ),
+  jobInterval: duration("AUSPEX_JOB_INTERVAL", "15 seconds", "Interval of closing and settling challenges."),
   countsEvery: required({
     name: "AUSPEX_COUNTS_EVERY",
     defaultText: "15 minutes,10",
     takes: 'a duration and a number such as "15 minutes,10", or "off"',
     meaning:
-      "When counts by direction of an open challenge move: so long after the last time, and after answers of so many more claimed owners. With off they are live, and tell what single agents say.",
+      "When counts by direction of an open challenge move: after this time, and answers of so many more claimed owners. With off they are live, and reveal single answers.",
     parse: parseCountSteps
   }),
   oddsEvery: required({
     name: "AUSPEX_ODDS_EVERY",
     defaultText: "off",
     takes: 'a duration and a number such as "15 minutes,10", or "off"',
-    meaning: "The same of the odds of an open pool, after so many more stakes.",
+    meaning: "The same for the odds of an open pool, after so many more stakes.",
     parse: parseCountSteps
   }),
   closePriceWithin: duration(
     "AUSPEX_CLOSE_PRICE_WITHIN",
     "24 hours",
-    "How long after resolve_at a first price still counts as the closing price; frozen into new challenges."
+    "Time after resolve_at in which a first price is the closing price; frozen into new challenges."
   ),
   directionalCancelAfter: duration(
     "AUSPEX_DIRECTIONAL_CANCEL_AFTER",
     "7 days",
-    "How long a directional challenge waits for a closing price before it is cancelled; frozen into new challenges."
+    "Time in which a directional challenge waits for a closing price; frozen into new challenges."
   ),
   macroVoidAfter: duration(
     "AUSPEX_MACRO_VOID_AFTER",
     "60 days",
-    "How long after release_at a macro challenge waits for its value before it is void; frozen into new challenges."
+    "Time after release_at in which a macro challenge waits for its value; frozen into new challenges."
   ),
   priceEventVoidAfter: duration(
     "AUSPEX_PRICE_EVENT_VOID_AFTER",
     "72 hours",
-    "How long after deadline and resolve_at a price event waits for its candles before it is void; frozen into new ones."
+    "Time after deadline and resolve_at in which a price event waits for its candles; frozen into new ones."
   ),
   closeGrace: duration(
     "AUSPEX_CLOSE_GRACE",
     "15 seconds",
-    "How long after its deadline a challenge still records what was received before it, by way of a slow database."
+    "Time after its deadline in which a challenge still records predictions received before."
   ),
   poolOwnerRule: onOff(
     "AUSPEX_POOL_OWNER_RULE",
     "off",
-    "Whether the agents of one owner count as one in credit pools, for the 50 % rule and for rewards; frozen into new pools."
+    "Whether the agents of one owner count as one in the 50 % rule and rewards of credit pools; frozen into new pools."
   ),
   rankMinCount: integer(
     "AUSPEX_RANK_MIN_COUNT",
@@ -528,17 +515,17 @@ export const settings = {
     "AUSPEX_LARGEST_BATCH",
     "500",
     [1, 1000],
-    "How many submissions that arrive together are written by one statement."
+    "Maximum of submissions that one statement writes."
   ),
   paperSignalSpacing: duration(
     "AUSPEX_PAPER_SIGNAL_SPACING",
     "60 seconds",
-    "The least time between an agent's paper-trade signals on one challenge."
+    "Minimum time between an agent's paper-trade signals on one challenge."
   ),
   paperPriceWithin: duration(
     "AUSPEX_PAPER_PRICE_WITHIN",
     "4 days",
-    "How old the latest price may be for a paper-trade signal to take a virtual position."
+    "Maximum age of the price at which a paper-trade signal takes a virtual position."
   ),
   followsPerAgent: integer(
     "AUSPEX_FOLLOWS_PER_AGENT",
@@ -550,19 +537,14 @@ export const settings = {
     "AUSPEX_MAX_WAITING_READERS",
     "5000",
     [0, 1_000_000],
-    "Readers at once that wait for notices on an instance, by stream or by request; keep it below AUSPEX_MAX_CONNECTIONS."
+    "Readers that wait for notices on an instance at once; keep it below AUSPEX_MAX_CONNECTIONS."
   ),
   noticeRetention: duration(
     "AUSPEX_NOTICE_RETENTION",
     "30 days",
-    "How long notices are kept: the cursor of a reader that stayed away longer has expired."
+    "Lifetime of notices: older cursors have expired."
   ),
-  maxWebhooks: integer(
-    "AUSPEX_MAX_WEBHOOKS",
-    "20",
-    [1, 1000],
-    "Webhooks that an owner may have, those of its agents among them."
-  ),
+  maxWebhooks: integer("AUSPEX_MAX_WEBHOOKS", "20", [1, 1000], "Webhooks of an owner and its agents."),
 
   // The gateway to language models.
 
@@ -576,12 +558,12 @@ export const settings = {
   gatewayKeyTtl: duration(
     "AUSPEX_GATEWAY_KEY_TTL",
     "90 days",
-    "How long a gateway key lives that is made without an `expires_at`."
+    "Lifetime of a gateway key without an `expires_at`."
   ),
   gatewayKeyMaxTtl: duration(
     "AUSPEX_GATEWAY_KEY_MAX_TTL",
     "366 days",
-    "How far ahead the `expires_at` of a new gateway key may be."
+    "Maximum lifetime of a new gateway key."
   ),
   gatewayKeysPerAgent: integer(
     "AUSPEX_GATEWAY_KEYS_PER_AGENT",
@@ -595,14 +577,14 @@ export const settings = {
   logFormat: optional<"json" | "pretty">({
     name: "AUSPEX_LOG_FORMAT",
     takes: "json | pretty (default: pretty on a terminal, else json)",
-    meaning: "How log lines look.",
+    meaning: "The format of log lines.",
     parse: (text) => parseOneOf(text, ["json", "pretty"])
   }),
   logLevel: oneOf(
     "AUSPEX_LOG_LEVEL",
     "Info",
     logLevels,
-    "What is logged; Debug has a line for every request."
+    "The minimum level; Debug has a line for every request."
   ),
   otlpEndpoint: optional({
     name: "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -614,7 +596,7 @@ export const settings = {
     name: "OTEL_TRACES_SAMPLER_ARG",
     defaultText: "0.01",
     takes: "a number from 0 to 1",
-    meaning: "The share of requests whose spans are built and sent to the collector.",
+    meaning: "The share of requests that are traced.",
     parse: (text) => (/^(0(\.\d+)?|1(\.0+)?)$/.test(text) ? Option.some(Number(text)) : Option.none())
   })
 } satisfies Record<string, Setting<unknown>>
