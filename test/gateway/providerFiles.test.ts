@@ -1,5 +1,5 @@
-/** The files that the documentation prints to be copied: they are read, and ask each provider as it wants to be asked. */
-import { readFileSync } from "node:fs"
+/** The files of docs/examples/gateway: they are valid, and ask each provider as it wants to be asked. */
+import { readdirSync, readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { collect } from "../../src/layers/gateway/attempt.ts"
@@ -10,11 +10,9 @@ import { ownRequest } from "../../src/layers/gateway/relay.ts"
 import { connect } from "../../src/layers/gateway/upstream.ts"
 import { upstream } from "../support/upstream.ts"
 
-const page = (name: string) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), "utf8")
-const filesIn = (text: string) =>
-  [...text.matchAll(/^```yaml\n([^]*?)^```/gm)]
-    .map(([, block = ""]) => block)
-    .filter((block) => block.startsWith("providers:"))
+const folder = new URL("../../docs/examples/gateway/", import.meta.url)
+const read = (name: string) => readFileSync(new URL(`${name}.yaml`, folder), "utf8")
+const everyMember = "every-member"
 
 /** The settings of a file whose keys are what it names them by. */
 const settingsOf = (file: string) =>
@@ -61,7 +59,7 @@ const requestOf = Effect.fnUntraced(function* (model: ModelSetting, route: Route
 
 describe("The files to copy", () => {
   const requests = {
-    OpenAI: [
+    openai: [
       {
         address: "https://api.openai.com/v1/chat/completions",
         headers: { authorization: "Bearer OPENAI_API_KEY" },
@@ -73,26 +71,28 @@ describe("The files to copy", () => {
         body: { ...embeddings, model: "text-embedding-3-small" }
       }
     ],
-    Anthropic: [
+    anthropic: [
       {
         address: "https://api.anthropic.com/v1/messages",
         headers: { "x-api-key": "/run/secrets/anthropic-1", "anthropic-version": "2023-06-01" },
         body: { model: "claude-sonnet-4-5", max_tokens: 7, messages, stream: true }
       }
     ],
-    Gemini: [
+    gemini: [
       {
         address: "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
         headers: { authorization: "Bearer GEMINI_API_KEY" },
         body: { ...streamed, max_completion_tokens: 7, model: "gemini-2.5-flash" }
       }
     ],
-    "Azure OpenAI": [
+    "azure-openai": [
       {
         address: "https://resource.openai.azure.com/openai/v1/chat/completions",
         headers: { "api-key": "AZURE_OPENAI_API_KEY" },
         body: { ...chat, model: "my-deployment" }
-      },
+      }
+    ],
+    "azure-openai-versions": [
       {
         address:
           "https://resource.openai.azure.com/openai/deployments/my-deployment/chat/completions?api-version=2024-10-21",
@@ -100,7 +100,7 @@ describe("The files to copy", () => {
         body: { ...chat, model: "my-deployment" }
       }
     ],
-    OpenRouter: [
+    openrouter: [
       {
         address: "https://openrouter.ai/api/v1/chat/completions",
         headers: {
@@ -111,14 +111,14 @@ describe("The files to copy", () => {
         body: { ...more, max_tokens: 7, model: "meta-llama/llama-3.3-70b-instruct" }
       }
     ],
-    vLLM: [
+    vllm: [
       {
         address: "http://127.0.0.1:8000/v1/chat/completions",
         headers: { authorization: "Bearer VLLM_API_KEY" },
         body: { ...chat, model: "Qwen/Qwen2.5-7B-Instruct" }
       }
     ],
-    Ollama: [
+    ollama: [
       {
         address: "http://127.0.0.1:11434/v1/chat/completions",
         headers: {},
@@ -126,29 +126,23 @@ describe("The files to copy", () => {
       }
     ]
   }
-  const chapters = page("gateway").split(/^## /m).slice(1)
-  const nameOf = (chapter: string) => chapter.split("\n", 1).join("")
 
-  it("The files to copy have the members that docs/operations.md names", () => {
-    const [file = ""] = filesIn(page("operations"))
+  it("The files to copy include every-member.yaml, whose members are known", () => {
     // It names providers and models that it leaves out.
-    Result.getOrThrow(readConfigurationFile(file))
+    Result.getOrThrow(readConfigurationFile(read(everyMember)))
   })
 
   it("The files to copy exist for exactly these providers", () => {
-    assert.deepStrictEqual(chapters.map(nameOf), Object.keys(requests))
+    const names = readdirSync(folder).map((name) => name.replace(/\.yaml$/, ""))
+    assert.sameMembers(names, [everyMember, ...Object.keys(requests)])
   })
 
   it.effect.each(Object.entries(requests))(
     "The files to copy ask a provider at its address, with its key, headers, parameters and members: %s",
     ([name, expected]) =>
       Effect.gen(function* () {
-        const text = chapters.find((chapter) => nameOf(chapter) === name) ?? ""
-        const routes = filesIn(text).flatMap((file) =>
-          [...settingsOf(file).models.values()].flatMap((model) =>
-            model.routes.map((route) => requestOf(model, route))
-          )
-        )
+        const models = [...settingsOf(read(name)).models.values()]
+        const routes = models.flatMap((model) => model.routes.map((route) => requestOf(model, route)))
         assert.deepStrictEqual(yield* Effect.all(routes), expected)
       })
   )

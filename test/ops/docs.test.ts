@@ -47,7 +47,8 @@ describe("The documentation", () => {
     assert.include(page, `and ${background} for settlements`)
     // One connection listens for notices, beside both pools.
     const each = requests + background + 1
-    const pooled = Number(/^default_pool_size = (\d+)$/m.exec(page)?.[1])
+    const pooler = read("docs/examples/pgbouncer.ini")
+    const pooled = Number(/^default_pool_size = (\d+)$/m.exec(pooler)?.[1])
     const [, section = ""] = page.split("### Connections to PostgreSQL")
     const rows = [...section.matchAll(/^\| (\d)\D.*?\| +(\d+) \| +(\d+) \| +(\d+)/gm)].map((row) =>
       row.slice(1).map(Number)
@@ -64,7 +65,7 @@ describe("The documentation", () => {
   })
 
   it("Kubernetes gives a start two minutes and more, and asks where any instance listens", () => {
-    const page = read("docs/operations.md")
+    const page = read("docs/examples/kubernetes.yaml")
     const [, probe = ""] = /startupProbe:\s*\{(.*)\}/.exec(page) ?? []
     const number = (name: string) => Number(new RegExp(`${name}: (\\d+)`).exec(probe)?.[1])
     assert.isAtLeast(number("periodSeconds") * number("failureThreshold"), 120)

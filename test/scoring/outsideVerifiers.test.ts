@@ -65,9 +65,8 @@ describe("@sigstore/verify", () => {
   })
 })
 
-describe("Verification by hand, as docs/verifying.md says", () => {
-  const page = readFileSync(new URL("../../docs/verifying.md", import.meta.url), "utf8")
-  const script = /```bash\n([^]*?)\n```/.exec(page)?.[1] ?? ""
+describe("Verification by hand, with docs/examples/byhand.sh", () => {
+  const script = readFileSync(new URL("../../docs/examples/byhand.sh", import.meta.url), "utf8")
   const tools = ["bash", "openssl", "jq", "sha256sum"]
   const missing = tools.filter((tool) => spawnSync(tool, ["--version"]).error !== undefined)
   const directory = mkdtempSync(join(tmpdir(), "auspex-by-hand-"))

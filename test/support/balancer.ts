@@ -86,11 +86,10 @@ const ours = Effect.fnUntraced(function* (replicas: ReadonlyArray<Replica>) {
   )
 })
 
-/** HAProxy with the file of docs/operations.md, but for the addresses; listens on a free port until the scope ends. */
+/** HAProxy with docs/examples/haproxy.cfg and other addresses; it listens on a free port until the scope ends. */
 const haproxy = Effect.fnUntraced(function* (replicas: ReadonlyArray<Replica>) {
   const fs = yield* FileSystem.FileSystem
-  const docs = yield* fs.readFileString(join(project, "docs/operations.md"))
-  const documented = /HAProxy:\n\n```\n([^`]+)```/.exec(docs)?.[1] ?? ""
+  const documented = yield* fs.readFileString(join(project, "docs/examples/haproxy.cfg"))
   const port = yield* freePort
   const settings = documented
     .replace(/bind .*/, `bind 127.0.0.1:${port}`)
