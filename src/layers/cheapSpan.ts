@@ -1,8 +1,8 @@
 import { Effect, References } from "effect"
 
 /**
- * The span of a method that every request passes: as `Effect.fn` makes it, but without a stack trace taken at each
- * call, which costs more than the span; and where nothing is traced, without the span that nobody would see.
+ * The span of a method that every request passes. It works like `Effect.fn`, but takes no stack trace at each call, which costs more than
+ * the span; without tracing it makes no span.
  */
 export const cheapSpan =
   (name: string) =>

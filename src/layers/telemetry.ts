@@ -1,4 +1,4 @@
-/** Logs as operations staff read them, and OTLP export of traces, metrics and logs when an endpoint is configured. */
+/** Logs for operations staff, and OTLP export of traces, metrics and logs if an endpoint is configured. */
 import { Array as Arr, Cause, Effect, Formatter, Layer, Logger, Option, References } from "effect"
 import type { LogLevel } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -8,16 +8,16 @@ import { rootCause, storeUnavailableIn } from "../services/domain/errors.ts"
 export interface Observed {
   readonly format: "json" | "pretty"
   readonly level: LogLevel.LogLevel
-  /** Where a collector is. */
+  /** The address of the collector. */
   readonly endpoint: Option.Option<string>
   readonly about: About
 }
 
-/** What each line says of the process that wrote it. */
+/** The members of each line that describe the process. */
 export interface About {
   readonly service: "auspex"
   readonly version: string
-  /** Tells processes apart, on one machine and on many. */
+  /** Distinguishes processes, on one machine and on many. */
   readonly instance: string
   /** `api`, `jobs`, or both. */
   readonly role: string
@@ -43,17 +43,17 @@ const errorFields = (error: unknown) => {
   return { error_type: type, error_code: code, error_message: message }
 }
 
-/** One JSON object a line, or lines for a person at a terminal. */
+/** The log has one JSON object a line, or lines for a person at a terminal. */
 const logs = ({ about, format, level }: Observed) =>
   Layer.mergeAll(
     Logger.layer([format === "json" ? Logger.withConsoleLog(json(about)) : Logger.consolePretty()]),
     Layer.succeed(References.MinimumLogLevel, level)
   )
 
-/** Without a collector no spans are built at all: nobody would see them, and a request makes dozens. */
+/** Without a collector no spans are made: nobody would see them, and a request makes dozens. */
 export const untraced = Layer.succeed(References.TracerEnabled, false)
 
-/** Everything to an OpenTelemetry collector that speaks OTLP over HTTP with JSON. */
+/** Sends everything to an OpenTelemetry collector that accepts OTLP over HTTP with JSON. */
 const otlp = (endpoint: string, { instance, pid, role, service, version }: About) =>
   Otlp.layerJson({
     baseUrl: endpoint,
@@ -68,8 +68,8 @@ const otlp = (endpoint: string, { instance, pid, role, service, version }: About
 const outageInterval = 10_000
 
 /**
- * What failed of an outage of the database is told once an interval for each message and SQLSTATE, with how often it happened
- * since, and without a stack, which tells nothing then.
+ * During an outage of the database, each message and SQLSTATE is logged once an interval, with the number of repetitions, and without a
+ * stack, which is useless then.
  */
 export const outagesOnce = Layer.effect(
   Logger.CurrentLoggers,
@@ -102,7 +102,7 @@ export const outagesOnce = Layer.effect(
   })
 )
 
-/** Everything that this process tells of itself. The collector is sent what is also logged here, so it is laid over our logger. */
+/** All telemetry of this process. The collector also gets the log, so its logger is added to ours. */
 export const observed = (options: Observed) =>
   outagesOnce.pipe(
     Layer.provideMerge(

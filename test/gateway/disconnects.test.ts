@@ -114,27 +114,29 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       ["after the first byte of a stream", "paced", 1, true],
       ["after a part of a stream", "paced", 900, true],
       ["before the last chunk", "paced", 1800, true]
-    ] as const)("A client that leaves %s pays its part and no more is made", ([, model, bytes, stream]) =>
-      Effect.gen(function* () {
-        const { agentId, key } = yield* spender()
-        const { north } = yield* Providers
-        const before = north.aborted
-        const counted = yield* attemptsLeft(model)
-        yield* leaveAfter(key, model, bytes, stream)
-        const item = yield* listed(key)
-        assert.deepInclude(item, { status: 499, error: "client_left", provider: "north", estimated: true })
-        assert.isAbove(Number(member(item, "prompt_tokens")), 0)
-        if (bytes > 500) assert.isAbove(Number(member(item, "completion_tokens")), 0)
-        const cost = Math.round(Number(member(item, "cost")) * 1e6)
-        assert.isAbove(cost, 0)
-        assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), {
-          posted: 100_000_000n - BigInt(cost),
-          held: 0n
+    ] as const)(
+      "A client that leaves %s pays its part and cancels the provider",
+      ([, model, bytes, stream]) =>
+        Effect.gen(function* () {
+          const { agentId, key } = yield* spender()
+          const { north } = yield* Providers
+          const before = north.aborted
+          const counted = yield* attemptsLeft(model)
+          yield* leaveAfter(key, model, bytes, stream)
+          const item = yield* listed(key)
+          assert.deepInclude(item, { status: 499, error: "client_left", provider: "north", estimated: true })
+          assert.isAbove(Number(member(item, "prompt_tokens")), 0)
+          if (bytes > 500) assert.isAbove(Number(member(item, "completion_tokens")), 0)
+          const cost = Math.round(Number(member(item, "cost")) * 1e6)
+          assert.isAbove(cost, 0)
+          assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), {
+            posted: 100_000_000n - BigInt(cost),
+            held: 0n
+          })
+          yield* until(() => north.aborted > before)
+          assert.strictEqual(yield* attemptsLeft(model), counted + 1)
+          assert.deepStrictEqual((yield* Credits.use(({ check }) => check)).differences, [])
         })
-        yield* until(() => north.aborted > before)
-        assert.strictEqual(yield* attemptsLeft(model), counted + 1)
-        assert.deepStrictEqual((yield* Credits.use(({ check }) => check)).differences, [])
-      })
     )
 
     /** Hangs up once the stream has said that it is finished. */

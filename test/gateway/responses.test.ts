@@ -123,16 +123,19 @@ describe("A request for a response", () => {
   const plain = { model: "swift-1", messages: [user] }
 
   it.each(Object.entries(translated))(
-    "A request for a response keeps its %s in translation",
+    "A request for a response is translated with its %s",
     (name, [given, chat]) => {
       assert.isTrue(undecided)
       assert.deepStrictEqual(chatOf({ [name]: given }), { ...plain, ...chat })
     }
   )
 
-  it.each(Object.entries(refused))("A response is rejected by its %s", (name, [given, param]) => {
-    assert.strictEqual(paramOf({ [name]: given }), param)
-  })
+  it.each(Object.entries(refused))(
+    "A request for a response is rejected by its %s",
+    (name, [given, param]) => {
+      assert.strictEqual(paramOf({ [name]: given }), param)
+    }
+  )
 
   it("A request for a response is rejected by an unknown member, and told what would be right if something must be stored", () => {
     for (const name of ["vendor_field", "constructor", "messages", "Input"]) {

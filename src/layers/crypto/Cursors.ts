@@ -1,6 +1,6 @@
 /**
- * Cursors under an HMAC that is keyed from the token secret: the key of the page, then its MAC, in base64url. The MAC is over
- * the name of the list, too, so no other list takes the cursor.
+ * Cursors with an HMAC whose key derives from the token secret: the key of the page, then its MAC, in base64url. The MAC also covers the
+ * name of the list, so no other list accepts the cursor.
  */
 import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto"
 import type { KeyObject } from "node:crypto"
@@ -12,16 +12,16 @@ import { InvalidRequest } from "../../services/domain/errors.ts"
 import { Settings } from "../../services/Settings.ts"
 import { derivedKey } from "./secrets.ts"
 
-/** The MAC is cut to 128 bits, which are texts of this length. */
+/** The MAC is cut to 128 bits, which makes texts of this length. */
 const macLength = 22
 
-/** Made once: node:crypto would make one of plain bytes at each use, which takes longer than the HMAC. */
+/** The key is made once: node:crypto would make one from plain bytes at each use, which takes longer than the HMAC. */
 const keyOf = (secret: Redacted.Redacted): KeyObject => createSecretKey(derivedKey(secret, "cursors"))
 
 /** The cursors of one list. */
 interface CursorCodec<Key> {
   readonly encode: (key: Key, which?: string) => string
-  /** The key to continue after: `undefined` at the beginning, none where the cursor is not of this list. */
+  /** The key to continue after: `undefined` at the beginning, none if the cursor is not of this list. */
   readonly decode: (cursor: string | undefined, which?: string) => Option.Option<Key | undefined>
 }
 

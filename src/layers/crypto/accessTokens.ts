@@ -1,10 +1,9 @@
 /**
- * Verification of the access tokens that we sign ourselves (RFC 7519, HS256), and the keys they are signed with. `jose` signs
- * them. Verifying with it would send each request through WebCrypto's thread pool, so one HMAC of node:crypto does it; tests
- * compare both.
+ * Verifies the platform's own access tokens (RFC 7519, HS256), and makes their keys. `jose` signs them. Verifying with it would send each
+ * request through WebCrypto's thread pool, so one HMAC of node:crypto does it; tests compare both.
  *
- * After a change of the token secret the previous one is still verified for as long as its tokens live, counted from the
- * start of this process; the `kid` tells which one is meant.
+ * After a change of the token secret the previous one is still valid for as long as its tokens live, counted from the start of this
+ * process; the `kid` tells which one is meant.
  */
 import { createHash, createHmac, createSecretKey, timingSafeEqual } from "node:crypto"
 import { Clock, Duration, Effect, Option, Predicate, Redacted } from "effect"
@@ -20,7 +19,7 @@ export const headerOf = (key: Uint8Array) => ({
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url")
 const decoded = (part: string): unknown => JSON.parse(Buffer.from(part, "base64url").toString("utf8"))
 
-/** Only our own algorithm is accepted, and no critical extension, which could change what a token means (RFC 7515 4.1.11). */
+/** Accepts only our own algorithm, and no critical extension, which could change the meaning of a token (RFC 7515 4.1.11). */
 const isAcceptable = (header: unknown): boolean =>
   Predicate.hasProperty(header, "alg") && header.alg === "HS256" && !Predicate.hasProperty(header, "crit")
 
@@ -32,7 +31,7 @@ export const verifier = (key: Uint8Array): ((token: string) => unknown) => {
     const [header = "", payload = "", signature = "", ...more] = token.split(".")
     if (more.length > 0) return undefined
     const expected = createHmac("sha256", secret).update(`${header}.${payload}`).digest("base64url")
-    // Texts are compared, not bytes: base64url has several texts for one signature.
+    // The comparison is of texts, not bytes: base64url has several texts for one signature.
     const given = Buffer.from(signature, "latin1")
     const wanted = Buffer.from(expected, "latin1")
     if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined

@@ -1,6 +1,6 @@
 import canonicalize from "canonicalize"
 
-/** A JSON value as RFC 8785 writes it: one text for one value. */
+/** Writes a JSON value as RFC 8785 demands: each value has one text. */
 export const canonicalJson = (value: unknown): string => {
   const text = canonicalize(value)
   if (text === undefined) throw new Error("only JSON values are canonicalised")

@@ -1,4 +1,4 @@
-/** Encrypts texts that hold secrets and must be read again: AES-256-GCM under a key derived from the platform's secret. */
+/** Encrypts texts with secrets that must be read again: AES-256-GCM under a key derived from the platform's secret. */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 import { Option } from "effect"
 import type { Redacted } from "effect"
@@ -9,7 +9,7 @@ const tagLength = 16
 
 export interface Encryption {
   readonly encrypt: (text: string) => Buffer
-  /** None when it was encrypted under another secret or for another purpose. */
+  /** None if the text was encrypted under another secret or for another purpose. */
   readonly decrypt: (encrypted: Uint8Array) => Option.Option<string>
 }
 

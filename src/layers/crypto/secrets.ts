@@ -1,6 +1,6 @@
 /**
- * Secrets are 256 random bits behind a prefix that scanners recognise; only their SHA-256 is stored. A slow hash
- * would add nothing: they cannot be guessed.
+ * Secrets are 256 random bits behind a prefix that scanners recognise; only their SHA-256 is stored. A slow hash would add nothing,
+ * because they cannot be guessed.
  */
 import { createHmac, hash, hkdfSync, randomBytes, randomInt, timingSafeEqual } from "node:crypto"
 import { crc32 } from "node:zlib"
@@ -43,7 +43,7 @@ export const makeGatewayKey = (): { readonly key: string; readonly prefix: strin
   return { key: body + checksum(body), prefix }
 }
 
-/** Whether this has the form of a gateway key: a mistyped one is rejected without a query. */
+/** Tests for the form of a gateway key: a mistyped one is rejected without a query. */
 export const isGatewayKey = (text: string): boolean =>
   gatewayKeyShape.test(text) && checksum(text.slice(0, -6)) === text.slice(-6)
 
@@ -51,11 +51,11 @@ export const isGatewayKey = (text: string): boolean =>
 export const makeToken = (kind: keyof typeof tokenPrefixes): string =>
   `${tokenPrefixes[kind]}${randomBytes(32).toString("base64url")}`
 
-/** Whether this has the form of such a secret. */
+/** Tests for the form of such a secret. */
 export const isToken = (kind: keyof typeof tokenPrefixes, text: string): boolean =>
   text.startsWith(tokenPrefixes[kind]) && /^[\w-]{50}$/.test(text)
 
-/** Without characters that look alike. */
+/** The alphabet has no characters that look alike. */
 const pairingAlphabet = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 /** A new pairing code, shown as XXX-XXX. */
@@ -76,7 +76,7 @@ export const sameHash = (one: Uint8Array, other: Uint8Array): boolean =>
 export const derivedKey = (secret: Redacted.Redacted, purpose: string): Buffer =>
   Buffer.from(hkdfSync("sha256", Redacted.value(secret), "auspex", purpose, 32))
 
-/** A pairing code has 29 bits only: a plain hash could be brute-forced offline, a keyed one cannot. */
+/** The HMAC of a pairing code, which has only 29 bits: a plain hash could be brute-forced offline, a keyed one cannot. */
 export const pairingCodeHmac = (secret: Redacted.Redacted): ((code: string) => Buffer) => {
   const key = derivedKey(secret, "pairing-code")
   return (code) => createHmac("sha256", key).update(code.toUpperCase().replaceAll(/[\s-]/g, "")).digest()

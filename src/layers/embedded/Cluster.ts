@@ -1,4 +1,4 @@
-/** The cluster: initialised once, completely or not at all, and opened only by the major version that made it. */
+/** The cluster is initialised once, completely or not at all, and opened only by the major version that made it. */
 import { randomBytes } from "node:crypto"
 import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
@@ -17,12 +17,12 @@ export interface Cluster {
   readonly password: string
 }
 
-/** The superuser, which only sets up the cluster. */
+/** The superuser is only used to set up the cluster. */
 export const superuser = "postgres"
 
 /**
- * The letters that the operating system knows, for the trigrams of pg_trgm; everything else goes by the built-in
- * provider, which is the same everywhere. An operating system without the first two is left with ASCII.
+ * The operating system's letters are for the trigrams of pg_trgm; everything else uses the built-in provider, which is the same
+ * everywhere. An operating system without the first two is left with ASCII.
  */
 const characterTypes = ["C.UTF-8", "en_US.UTF-8", "C"] as const
 
@@ -110,14 +110,14 @@ const versionOf = Effect.fnUntraced(function* (clusterDir: string) {
   )
 })
 
-/** Whether a cluster is here. An empty directory, such as a fresh volume, is none. */
+/** Tests whether a cluster exists. An empty directory, such as a fresh volume, is none. */
 export const exists = Effect.fnUntraced(function* (clusterDir: string) {
   const fs = yield* FileSystem.FileSystem
   if (!(yield* fs.exists(clusterDir))) return false
   return (yield* fs.readDirectory(clusterDir)).length > 0
 })
 
-/** Makes the cluster, or checks the one that exists. */
+/** Makes the cluster, or checks the existing one. */
 export const prepare = Effect.fn("Cluster.prepare")(function* (cluster: Cluster, major: string) {
   const { clusterDir } = cluster
   yield* removeUnfinished(clusterDir)
@@ -155,7 +155,10 @@ export const setPassword = Effect.fn("Cluster.setPassword")(function* (cluster: 
   }
 })
 
-/** The database password is random, and only in a file that its owner alone can read. Base64url, so it needs no quoting in SQL and no encoding in a URL. */
+/**
+ * The database password is random, and stored only in a file that its owner alone can read. Base64url needs no quoting in SQL and no
+ * encoding in a URL.
+ */
 export const makePassword = Effect.sync(() => randomBytes(32).toString("base64url"))
 
 const passwordFile = (dataDir: string) => join(dataDir, "postgres-password")
@@ -176,20 +179,20 @@ export const savePassword = (dataDir: string, password: string) =>
 const databaseName = "auspex"
 const runningRole = "auspex_run"
 
-/** It speaks no TLS, and is on this machine. */
+/** The connection has no TLS, because it stays on this machine. */
 const url = (user: string, password: string, port: number, database: string) =>
   Redacted.make(`postgres://${user}:${password}@127.0.0.1:${port}/${database}?sslmode=disable`)
 
 /**
- * One role owns the database and migrates it; the other runs, and owns nothing. Neither is a superuser, so a stolen
- * connection can neither read the machine's files nor run programs, and the running role cannot disable triggers.
+ * One role owns the database and migrates it; the other serves, and owns nothing. Neither is a superuser, so a stolen connection can
+ * neither read the machine's files nor run programs, and the serving role cannot disable triggers.
  */
 export const prepareDatabase = Effect.fn("Cluster.prepareDatabase")(function* (
   cluster: Cluster,
   port: number
 ) {
   const { password } = cluster
-  // Each start sets a new one, so it is stored nowhere.
+  // Each start sets a new password, so it is stored nowhere.
   const runningPassword = randomBytes(32).toString("base64url")
   yield* Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
@@ -199,7 +202,7 @@ export const prepareDatabase = Effect.fn("Cluster.prepareDatabase")(function* (
     ] as const) {
       const roles = yield* sql`select from pg_roles where rolname = ${role}`
       if (roles.length === 0) yield* sql`create role ${sql(role)}`
-      // Every time, since the password file may have been replaced. It stands in the statement, which a trace would hold.
+      // The password is set every time, since its file may have been replaced. It stands in the statement, which a trace would contain.
       yield* Effect.withTracerEnabled(
         sql`alter role ${sql(role)} login ${sql.literal(rights)} password ${sql.literal(`'${secret}'`)}`,
         false

@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL of our own, so that nothing has to be installed first: initialised once, kept between starts,
- * restarted when it dies, stopped with the scope.
+ * An embedded PostgreSQL, so that nothing has to be installed first: initialised once, kept between starts, restarted when it dies,
+ * stopped with the scope.
  */
 import { NodeFileSystem } from "@effect/platform-node"
 import { dirname, join, resolve } from "node:path"
@@ -19,29 +19,29 @@ export { EmbeddedPostgresError } from "./Account.ts"
 
 export interface Options {
   readonly dataDir: string
-  /** Settings of PostgreSQL that override ours. */
+  /** These settings of PostgreSQL override ours. */
   readonly settings?: Readonly<Record<string, string>>
-  /** Where root makes the directory `auspex` for what PostgreSQL's account cannot reach elsewhere. */
+  /** Root makes the directory `auspex` in one of these if PostgreSQL's account cannot reach a place. */
   readonly sharedParents?: ReadonlyArray<string>
 }
 
 export interface RunningPostgres {
-  /** The URL of the database for the role that runs. It survives restarts of the server. */
+  /** The URL of the database for the serving role. It survives restarts of the server. */
   readonly url: Redacted.Redacted
   /** The URL for the role that owns the database. */
   readonly ownerUrl: Redacted.Redacted
   readonly clusterDir: string
   /** The pid of the current postmaster. */
   readonly pid: number
-  /** The account that runs PostgreSQL where root may not. */
+  /** The account that runs PostgreSQL if the caller is root; else null. */
   readonly runsAs: string | null
-  /** The usual place of the cluster where PostgreSQL's account cannot reach it; else null. */
+  /** The usual place of the cluster if PostgreSQL's account cannot reach it; else null. */
   readonly relocatedFrom: string | null
-  /** Sentences for the banner about what is unusual, and why. */
+  /** Sentences for the banner about unusual choices and their reasons. */
   readonly remarks: ReadonlyArray<string>
 }
 
-/** The lock's limit (512 in SQLite; PostgreSQL's own is 1024), less what we append. */
+/** The lock's limit (512 in SQLite; PostgreSQL's own is 1024), minus the length of what we append. */
 const maxPath = 480
 
 const makeDataDir = Effect.fnUntraced(function* (path: string) {
@@ -58,7 +58,7 @@ const makeDataDir = Effect.fnUntraced(function* (path: string) {
     yield* fs.chmod(path, 0o700)
   }
   const isNew = (yield* fs.readDirectory(path)).length === 0
-  // PostgreSQL's account must be able to pass. The secrets in it have modes of their own.
+  // PostgreSQL's account must be able to enter. The secrets in the directory have their own modes.
   if (isNew && Account.ownUid === 0) yield* fs.chmod(path, 0o711)
   return yield* fs.realPath(path)
 })
@@ -70,7 +70,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
 
   const directory = yield* dataDirectory.locate(dataDir, options.sharedParents)
   const home = dirname(directory.clusterDir)
-  // A copied data directory still points at the original's cluster.
+  // A copied data directory still names the original's cluster.
   if (home !== dataDir) yield* lock(home)
 
   const known = yield* Cluster.loadPassword(dataDir)
@@ -102,7 +102,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   return running
 })
 
-/** The server needs real time, also where a test stops the program's clock. */
+/** The server needs real time, even if a test stops the program's clock. */
 const realTime = Effect.provideService(Clock.Clock, Context.get(Context.empty(), Clock.Clock))
 
 export const start: (options: Options) => Effect.Effect<RunningPostgres, EmbeddedPostgresError, Scope.Scope> =

@@ -1,4 +1,4 @@
-/** The server: started until it accepts connections, started again whenever it dies, stopped with the scope. */
+/** The server process: started until it accepts connections, restarted whenever it dies, stopped with the scope. */
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { createServer } from "node:net"
@@ -14,7 +14,7 @@ import * as orphanProcesses from "./orphanProcesses.ts"
 
 interface Postmaster {
   readonly pid: number
-  /** How it ended, once it has. */
+  /** The server's end, once it has ended. */
   readonly exited: Effect.Effect<string>
 }
 
@@ -31,13 +31,13 @@ const logSettings = {
   log_file_mode: "0600",
   log_rotation_age: "0",
   log_rotation_size: "10MB",
-  // Statements may hold users' data.
+  // Statements may contain users' data.
   log_error_verbosity: "terse",
   log_min_error_statement: "panic",
   log_timezone: "UTC"
 }
 
-/** Newest last. Empty before the first start. */
+/** The files in order of age, the newest last. Empty before the first start. */
 const logFiles = Effect.fnUntraced(function* (clusterDir: string) {
   const fs = yield* FileSystem.FileSystem
   const directory = join(clusterDir, "log")
@@ -72,16 +72,16 @@ const sharedBuffers = (): string => {
   return `${Math.min(1024, Math.max(128, Math.floor(memory / 16 / mebibyte)))}MB`
 }
 
-/** For a machine that it shares with Auspex itself. */
+/** Settings for a machine that PostgreSQL shares with Auspex. */
 const settings = (port: number) => ({
   listen_addresses: "127.0.0.1",
   port: String(port),
   unix_socket_directories: "",
   max_connections: "100",
   shared_buffers: sharedBuffers(),
-  // Recovery after a crash replays about this much at most, well within `readyWithin`.
+  // Recovery after a crash replays at most about this much, well within `readyWithin`.
   max_wal_size: "1GB",
-  // As much is recycled: creating a new segment delays all commits.
+  // The same amount is recycled: creating a new segment delays all commits.
   min_wal_size: "1GB",
   // Files that grew during a checkpoint are synced at its end, and commits wait for that: short checkpoints leave little.
   checkpoint_completion_target: "0.1",
@@ -107,7 +107,7 @@ const spawnServer = (
     ...Account.identity(cluster.account),
     cwd: "/",
     env: Account.environment,
-    // In a session of its own, so that Ctrl-C reaches Auspex only, which then stops the server.
+    // The server has its own session, so that Ctrl-C reaches only Auspex, which then stops the server.
     detached: true,
     stdio: ["ignore", "ignore", "pipe"]
   })
@@ -150,7 +150,7 @@ const run = Effect.fnUntraced(function* (
   })
   const exited = Deferred.await(end)
   const pid = yield* Effect.acquireRelease(acquire, (pid) => stop(pid, exited))
-  // For a program that ends without closing its scopes, such as by an uncaught exception.
+  // A program may end without closing its scopes, for example by an uncaught exception.
   yield* Effect.acquireRelease(
     Effect.sync(() => {
       const atExit = () => process.kill(pid, "SIGINT")
@@ -168,7 +168,7 @@ const explain = Effect.fnUntraced(function* (clusterDir: string, complaints: str
   return { path: log.path, text: wroteLog ? log.lines.join("\n") : complaints.trim() }
 })
 
-/** Starts the server and waits until it accepts connections, which after a crash includes its recovery. */
+/** Starts the server and waits until it accepts connections; after a crash this includes its recovery. */
 const start = Effect.fn("Postmaster.start")(function* (
   cluster: Cluster,
   port: number,
@@ -243,10 +243,7 @@ const freePort = Effect.callback<number, EmbeddedPostgresError>((resume) => {
   })
 })
 
-/**
- * Keeps the server running on one port, restarting it whenever it dies. Succeeds when it is first ready; the scope stops
- * it.
- */
+/** Keeps the server running on one port and restarts it whenever it dies. Succeeds when the server is first ready; the scope stops it. */
 export const supervise = Effect.fn("Postmaster.supervise")(function* (
   cluster: Cluster,
   settings: Readonly<Record<string, string>>

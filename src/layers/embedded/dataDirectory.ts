@@ -1,7 +1,7 @@
 /**
- * Where the cluster and PostgreSQL's programs are, and which account runs them. Usually the cluster is in the data
- * directory, the programs in node_modules, and the account is the caller's. Root runs PostgreSQL as another account; what
- * only root could reach is then put in a directory that everybody can enter and only root can change.
+ * Chooses the places of the cluster and of PostgreSQL's programs, and the account that runs them. Usually the cluster is in the data
+ * directory, the programs are in node_modules, and the account is the caller's. Root runs PostgreSQL as another account; files that only
+ * root could reach are then put in a directory that everybody can enter and only root can change.
  */
 import { randomBytes } from "node:crypto"
 import { tmpdir } from "node:os"
@@ -20,19 +20,19 @@ export interface DataDirectory {
   readonly clusterDir: string
   /** Major version of PostgreSQL. */
   readonly major: string
-  /** Sentences for the operator about what is unusual, and why. */
+  /** Sentences for the operator about unusual choices and their reasons. */
   readonly remarks: ReadonlyArray<string>
 }
 
-/** Persistent ones first: the system may empty temporary directories. */
+/** Persistent directories come first: the system may empty temporary ones. */
 const sharedParents = ["/var/lib", "/var/db", "/var/tmp", tmpdir()]
 
-/** Names the cluster's place where that is not the data directory. */
+/** The file names the cluster's place if that is not the data directory. */
 const pointer = (dataDir: string) => join(dataDir, "postgres-location")
 
 /**
- * Whether only root can replace this path: root owns every directory above it, and where others may write, the sticky
- * bit (as of /tmp) protects root's files.
+ * Tests whether only root can replace this path: root owns every directory above it, and where others may write, the sticky bit (as of /tmp)
+ * protects root's files.
  */
 const isOnlyRoots: (
   path: string,
@@ -47,7 +47,7 @@ const isOnlyRoots: (
   }
 )
 
-/** Everybody can enter it, nobody but root can list or change it. */
+/** Makes a directory that everybody can enter and only root can list or change. */
 const makeRoots = Effect.fnUntraced(function* (path: string) {
   const fs = yield* FileSystem.FileSystem
   const made = yield* fs.makeDirectory(path).pipe(
@@ -111,7 +111,7 @@ const newHome = Effect.fnUntraced(function* (
   return home
 })
 
-/** The programs where `account` can run them, and their major version. */
+/** The programs in a place where `account` can run them, and their major version. */
 const runnable = Effect.fnUntraced(function* (
   binaries: Binaries.Binaries,
   account: Account.Account,
@@ -124,7 +124,7 @@ const runnable = Effect.fnUntraced(function* (
   return { account, binaries: reachable, major: yield* Binaries.serverMajor(reachable, account) }
 })
 
-/** The account that owns the cluster runs it. */
+/** The account that owns the cluster, which runs it. */
 const ownerOf = Effect.fnUntraced(function* (clusterDir: string) {
   const fs = yield* FileSystem.FileSystem
   const { gid, uid } = yield* fs.stat(clusterDir)

@@ -1,6 +1,6 @@
 /**
- * Orphans that still use the cluster: PostgreSQL whose Auspex was killed, or backends whose postmaster was. Their working
- * directory, which is the cluster for every process of PostgreSQL, tells them from strangers with a reused pid.
+ * Orphans that still use the cluster: a PostgreSQL whose Auspex was killed, or backends whose postmaster was. Every process of PostgreSQL
+ * has the cluster as its working directory, which distinguishes them from strangers with a reused pid.
  */
 import { join } from "node:path"
 import { Effect, FileSystem, Option, Schedule } from "effect"
@@ -11,11 +11,11 @@ export const signal = (pid: number, name: NodeJS.Signals) =>
     try {
       process.kill(pid, name)
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   })
 
-/** Line by line: pid, directory, start time, port, socket directory, address, shared memory, status. */
+/** The lines are: pid, directory, start time, port, socket directory, address, shared memory, status. */
 export const pidFile = Effect.fnUntraced(function* (clusterDir: string) {
   const fs = yield* FileSystem.FileSystem
   const text = yield* fs.readFileString(join(clusterDir, "postmaster.pid")).pipe(Effect.option)
@@ -25,7 +25,7 @@ export const pidFile = Effect.fnUntraced(function* (clusterDir: string) {
   })
 })
 
-/** Linux has every process in /proc. A zombie's links cannot be read, so it counts as gone. */
+/** On Linux, /proc lists every process. A zombie's links cannot be read, so it counts as gone. */
 const fromProc = Effect.fnUntraced(function* (clusterDir: string) {
   const fs = yield* FileSystem.FileSystem
   const pids = (yield* fs.readDirectory("/proc")).filter((name) => /^\d+$/.test(name))
@@ -42,7 +42,7 @@ const fromProc = Effect.fnUntraced(function* (clusterDir: string) {
   return ours.map(Number)
 })
 
-/** Elsewhere only the postmaster is found: its command line names the cluster, its children's titles do not. */
+/** On other systems only the postmaster is found: its command line names the cluster, its children's titles do not. */
 const fromPidFile = Effect.fnUntraced(function* (clusterDir: string) {
   const noted = yield* pidFile(clusterDir)
   if (Option.isNone(noted)) return []
@@ -61,7 +61,7 @@ const processesOf = Effect.fnUntraced(
   Effect.orElseSucceed((): ReadonlyArray<number> => [])
 )
 
-/** Waits until none is left; false when the time is over. */
+/** Waits until none is left; false if the time runs out. */
 const gone = (clusterDir: string) =>
   processesOf(clusterDir).pipe(
     Effect.repeat({ until: (pids) => pids.length === 0, schedule: Schedule.spaced("50 millis") }),
@@ -79,8 +79,8 @@ const isTaken = (pid: number) =>
   })
 
 /**
- * Ends them: SIGINT asks the postmaster for a fast shutdown, SIGQUIT asks all for an immediate one, after which
- * PostgreSQL recovers as after a power failure.
+ * Ends the orphans: SIGINT asks the postmaster for a fast shutdown, SIGQUIT asks all for an immediate one, after which PostgreSQL
+ * recovers as after a power failure.
  */
 export const end = Effect.fn("orphanProcesses.end")(function* (clusterDir: string) {
   const fs = yield* FileSystem.FileSystem
@@ -100,6 +100,6 @@ export const end = Effect.fn("orphanProcesses.end")(function* (clusterDir: strin
     yield* Effect.forEach(left, (pid) => signal(pid, name), { discard: true })
     ended = yield* gone(clusterDir)
   }
-  // PostgreSQL replaces the file of a dead postmaster itself, but not if a stranger or a zombie has the pid by now.
+  // PostgreSQL replaces the file of a dead postmaster itself, but not if a stranger or a zombie now has the pid.
   if (ended && (yield* isTaken(pid))) yield* fs.remove(join(clusterDir, "postmaster.pid"), { force: true })
 })

@@ -130,7 +130,7 @@ const shapeOf = (bytes: Uint8Array, max = maxValues): Shape => {
   return { members, excess: undefined }
 }
 
-/** Tests that a JSON text within a body is fast to parse, however long it is. */
+/** Tests whether a JSON text within a body is fast to parse, however long it is. */
 export const isSmall = (bytes: Uint8Array): boolean => shapeOf(bytes, 1000).excess === undefined
 
 /** Parses a JSON object in UTF-8, without duplicate members and nested at most 64 deep. */

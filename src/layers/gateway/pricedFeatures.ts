@@ -134,7 +134,7 @@ export const askingMembers: ReadonlyArray<string> = [...pricedMembers, ...listed
 const valued = ["anthropic-beta", ...listed, ...Object.keys(plainValues)]
 const namesWithValues = new RegExp(`^(?:${valued.join("|")})\\.[\\w.-]{1,64}$`)
 
-/** Tests that a body can request a feature by this name. */
+/** Tests whether a body can request a feature by this name. */
 export const isPricedFeature = (name: string): boolean =>
   pricedMembers.includes(name) || leadingElsewhere.test(name) || namesWithValues.test(name)
 

@@ -1,6 +1,6 @@
 /**
- * Key sets in this replica's memory: cached for five minutes, or a day while they cannot be fetched, and fetched again
- * once for a key that they lack. Callers that wait for the same set share one fetch.
+ * Key sets in this replica's memory: cached for five minutes, or a day while they cannot be fetched, and fetched once more for a key that
+ * they lack. Callers that wait for the same set share one fetch.
  */
 import { Clock, Deferred, Duration, Effect, Layer, Option, Result, Semaphore } from "effect"
 import type { Scope } from "effect"
@@ -19,12 +19,12 @@ const keysTtl = minutes(5)
 const staleKeysTtl = minutes(24 * 60)
 /** The minimum time between two fetches of one URL. */
 const cooldown = minutes(1)
-/** Fetches at once, in all and of one host and address, so that hosts that hang delay few others. */
+/** The maximum of concurrent fetches, in all and for one host and address, so that hosts that hang delay few others. */
 const maxAtOnce = 64
 const maxOfHost = 2
 const maxOfAddress = 8
 const maxCached = 1000
-/** How long a caller waits for a fetch, including those queued before it. */
+/** The maximum wait of a caller for a fetch, including those queued before it. */
 const maxWait = Duration.seconds(5)
 
 const fetchLimits = { maxBytes: 64 * 1024, maxMillis: 3000 }
@@ -33,7 +33,7 @@ const fetchLimits = { maxBytes: 64 * 1024, maxMillis: 3000 }
 const matching = ({ keys }: KeySet, { algorithm, kid }: WantedKey) =>
   keys.filter((each) => each.key.algorithm === algorithm && (kid === undefined || each.kid === kid))
 
-/** The key of a set that is wanted, if it is one. */
+/** The wanted key of a set, if exactly one matches. */
 const keyIn = (set: KeySet, wanted: WantedKey) => {
   const { algorithm, kid } = wanted
   const [only, ...others] = matching(set, wanted)
@@ -55,7 +55,7 @@ const keyIn = (set: KeySet, wanted: WantedKey) => {
       )
 }
 
-/** How a key set is fetched; tests replace it. */
+/** The means of fetching a key set; tests replace it. */
 export interface Source {
   readonly addressesOf: (url: URL) => Effect.Effect<Addresses, FetchFailed>
   readonly fetchAt: (url: URL, addresses: Addresses) => Effect.Effect<Uint8Array, FetchFailed>
@@ -95,7 +95,7 @@ const limitPerKey = (max: number) => {
 
 interface CachedKeys {
   readonly set: KeySet
-  /** When the keys were fetched, and last used, in milliseconds. */
+  /** The times of the fetch and of the last use, in milliseconds. */
   readonly fetchedAt: number
   readonly askedAt: number
 }
@@ -114,7 +114,7 @@ export const make = Effect.fnUntraced(function* (
   const cache = new Map<string, CachedKeys>()
   const underWay = new Map<string, Deferred.Deferred<void>>()
 
-  /** Evicts the least recently used. */
+  /** Evicts the least recently used set. */
   const remember = (url: string, what: CachedKeys) => {
     cache.delete(url)
     cache.set(url, what)
@@ -154,7 +154,7 @@ export const make = Effect.fnUntraced(function* (
     )
   })
 
-  /** Joins the fetch in flight or starts one. It goes on when its caller leaves, for others may wait for it. */
+  /** Joins the fetch in flight or starts one. The fetch continues when its caller leaves, because others may wait for it. */
   const refreshed = Effect.fnUntraced(function* (url: string) {
     const joined = underWay.get(url)
     if (joined !== undefined) return yield* Deferred.await(joined)
@@ -180,7 +180,7 @@ export const make = Effect.fnUntraced(function* (
       return now - askedAt >= cooldown && !(isFresh && matching(set, wanted).length > 0)
     }
     if (isWanted()) yield* mayFetch
-    // Another caller may have fetched it meanwhile.
+    // Another caller may have fetched the set meanwhile.
     if (isWanted()) {
       yield* refreshed(url).pipe(
         Effect.timeoutOrElse({

@@ -1,6 +1,6 @@
 /**
- * Client assertions (RFC 7523, RFC 8725): their shape, which is checked first, and their claims, which are checked once
- * the signature is verified. Whether one was used before is checked last, by `Tokens`.
+ * Client assertions (RFC 7523, RFC 8725): their shape is checked first, and their claims after the signature is verified. `Tokens` checks
+ * last that an assertion is used only once.
  */
 import { Option, Predicate, Result, Schema, SchemaIssue } from "effect"
 import { assertionAlgorithms } from "../../services/KeySets.ts"
@@ -11,17 +11,17 @@ const shape = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/
 
 /** Tolerated clock skew in seconds. */
 export const clockSkew = 30
-/** Maximum seconds from `iat` to `exp`. */
+/** The maximum seconds from `iat` to `exp`. */
 const maxLife = 60
 
-/** Case-insensitive, with or without "application/" (RFC 7515 4.1.9); the second is of rfc7523bis. */
+/** Types are case-insensitive, with or without "application/" (RFC 7515 4.1.9); the second is of rfc7523bis. */
 const ownTypes: ReadonlySet<string> = new Set(["jwt", "client-authentication+jwt"])
 const isOwnType = (type: string) => ownTypes.has(type.toLowerCase().replace(/^application\//, ""))
 
-/** Members that change what the rest means, or name a key that the agent did not register (RFC 7515 4.1, 7516, 7797). */
+/** Members that change the meaning of the rest, or name a key that the agent did not register (RFC 7515 4.1, 7516, 7797). */
 const refusedMembers = ["crit", "b64", "zip", "enc", "jwk", "jku", "x5u", "x5c", "cty"]
 
-/** Other members are ignored (RFC 7515 4). */
+/** Unknown members are ignored (RFC 7515 4). */
 const Header = Schema.Struct({
   alg: Schema.Literals(assertionAlgorithms),
   typ: Schema.optionalKey(
@@ -84,7 +84,7 @@ const faultOf =
 const decodeHeader = Schema.decodeUnknownResult(Header)
 const decodeClaims = Schema.decodeUnknownResult(Claims)
 
-/** Strict base64url: one text for one value, without padding or stray bits. */
+/** Decodes strict base64url: each value has one text, without padding or stray bits. */
 const bytesOf = (part: string): Option.Option<Buffer> => {
   const bytes = Buffer.from(part, "base64url")
   return bytes.toString("base64url") === part ? Option.some(bytes) : Option.none()
@@ -101,7 +101,7 @@ const headerOf = (part: string): Result.Result<typeof Header.Type, string> => {
     : Result.fail(`header ${refused}: Expected no such member`)
 }
 
-/** Parses an assertion, or says what is wrong with its shape. It verifies nothing. */
+/** Parses an assertion, or fails with the fault of its shape. It verifies nothing. */
 export const readAssertion = (text: string): Result.Result<Assertion, string> => {
   const [, header = "", claims = "", signature = ""] =
     (text.length > maxAssertion ? null : shape.exec(text)) ?? []
@@ -119,7 +119,7 @@ export const readAssertion = (text: string): Result.Result<Assertion, string> =>
   })
 }
 
-/** The fault of the claims, if any. `now` in seconds; the bounds are those of the interface, with skew. */
+/** The fault of the claims, if any. `now` is in seconds; the bounds are those of the interface, with skew. */
 export const claimsFault = (
   { aud, exp, iat, iss, nbf, sub }: Claims,
   expected: { readonly agentId: string; readonly audience: string; readonly now: number }

@@ -1,7 +1,6 @@
 /**
- * Fetches a document from a URL that a stranger named. It connects only to addresses that were checked (a second lookup
- * could answer others), follows no redirect, takes no cookies, and bounds time and bytes. Compression is taken where the
- * operator named the URL.
+ * Fetches a document from a stranger's URL. The connection goes only to checked addresses (a second lookup could answer others), follows
+ * no redirect, takes no cookies, and bounds time and bytes. Compression is accepted if the operator named the URL.
  */
 import { lookup as systemLookup, Resolver } from "node:dns"
 import type { LookupAddress, LookupAllOptions } from "node:dns"
@@ -14,7 +13,7 @@ import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from "n
 import { Array as Arr, Data, Effect } from "effect"
 import { isOwnMachine, literalAddress, isPublicAddress } from "./publicUrl.ts"
 
-/** Why there is no document: for the operator's log only, since it could map a network. */
+/** The reason why a fetch failed: only for the operator's log, since it could map a network. */
 export class FetchFailed extends Data.TaggedError("FetchFailed")<{ readonly reason: string }> {}
 
 type Resolve = (
@@ -24,8 +23,8 @@ type Resolve = (
 ) => void
 
 /**
- * Strangers' names are looked up by DNS alone. The system's lookups block one of the few threads that file I/O needs, for
- * as long as the stranger's name server likes.
+ * Strangers' names are resolved by DNS alone. The system's lookups block one of the few threads that file I/O needs, for as long as the
+ * stranger's name server wants.
  */
 export const dnsLookup = (servers?: ReadonlyArray<string>): Resolve => {
   const resolver = new Resolver({ timeout: 1000, tries: 2 })
@@ -49,19 +48,19 @@ export const dnsLookup = (servers?: ReadonlyArray<string>): Resolve => {
 export interface FetchOptions {
   readonly maxBytes: number
   readonly maxMillis: number
-  /** Whether URLs on this machine are allowed. */
+  /** URLs on this machine are allowed. */
   readonly ownMachine: boolean
   readonly resolve?: Resolve
   readonly isAllowed?: (address: string) => boolean
   /** Headers that add to or replace ours. */
   readonly headers?: Readonly<Record<string, string>>
-  /** The statuses that are answers; 200 by default. */
+  /** Statuses that count as answers; 200 by default. */
   readonly statuses?: ReadonlyArray<number>
-  /** Sent by POST; of what is answered to it the status alone is read, whatever it is. */
+  /** The body of a POST; only the status of its answer is read. */
   readonly post?: string
   /** Certificate authorities in place of the usual ones. */
   readonly ca?: string
-  /** A compressed body is decompressed within `maxBytes`; otherwise it is refused. */
+  /** A compressed body is decompressed within `maxBytes`; otherwise it is rejected. */
   readonly compression?: "taken"
 }
 
@@ -70,8 +69,7 @@ const loopback = (address: string): boolean => address === "127.0.0.1" || addres
 export type Addresses = Arr.NonEmptyReadonlyArray<LookupAddress>
 
 /**
- * The addresses of a URL, provided that every one is allowed: a mixed answer is suspicious. The time limit is real time,
- * not the program's clock.
+ * The addresses of a URL, if all of them are allowed: a mixed answer is suspicious. The time limit is real time, not the program's clock.
  */
 export const addressesOf = (
   url: URL,
@@ -99,7 +97,7 @@ export const addressesOf = (
     return Effect.sync(() => clearTimeout(timer))
   })
 
-/** A lookup that answers the checked addresses: a second query might answer others. */
+/** A lookup with the checked addresses: a second query might answer others. */
 const pinned =
   (addresses: Addresses): LookupFunction =>
   (_name, options, callback) =>
@@ -113,7 +111,7 @@ const ownHeaders = {
   "user-agent": "auspex"
 }
 
-/** The content codings that IANA registers (HTTP Content Coding Registry), `identity` aside. */
+/** The content codings that IANA registers (HTTP Content Coding Registry), except `identity`. */
 const registeredCodings: ReadonlySet<string> = new Set([
   "aes128gcm",
   "br",
@@ -129,7 +127,7 @@ const registeredCodings: ReadonlySet<string> = new Set([
   "zstd"
 ])
 
-/** The codings of a body in the order in which they were applied. A word that is no coding (`UTF-8`) stands for none. */
+/** The codings of a body in the order in which they were applied. A word that is no coding (`UTF-8`) counts as none. */
 const codingsOf = (header = ""): ReadonlyArray<string> =>
   header
     .toLowerCase()
@@ -143,7 +141,7 @@ type Decompress = (
   callback: (error: NodeJS.ErrnoException | null, result: Uint8Array) => void
 ) => void
 
-/** RFC 9110, 8.4.1.2: zlib data; some send the deflate data alone. RFC 1950, 2.2 tells them apart. */
+/** RFC 9110, 8.4.1.2 demands zlib data; some servers send only the deflate data. RFC 1950, 2.2 tells them apart. */
 const inflateEither: Decompress = (bytes, options, callback) => {
   const [method = 0, flags = 0] = bytes
   const isZlib = (method & 15) === 8 && (256 * method + flags) % 31 === 0
@@ -159,7 +157,7 @@ const decompressions: Readonly<Record<string, Decompress>> = {
 }
 const maxCodings = 4
 
-/** Undoes one coding. The bound holds while it is decompressed, not afterwards. */
+/** Undoes one coding. The bound already holds during decompression. */
 const decompressed = (bytes: Uint8Array, coding: string, maxBytes: number) =>
   Effect.callback<Uint8Array, FetchFailed>((resume) => {
     const decompress = decompressions[coding]
@@ -180,7 +178,7 @@ export interface FetchedAnswer {
   readonly bytes: Uint8Array
 }
 
-/** The answer at these addresses. The time limit is real time, not the program's clock. */
+/** Fetches from these addresses. The time limit is real time, not the program's clock. */
 export const fetchAt = Effect.fnUntraced(function* (url: URL, addresses: Addresses, options: FetchOptions) {
   const answer = yield* receivedAt(url, addresses, options)
   let { bytes } = answer
@@ -258,6 +256,6 @@ const receivedAt = (
     return Effect.sync(() => request.destroy())
   })
 
-/** What is answered. */
+/** Fetches the answer at a URL. */
 export const fetchAnswer = (url: URL, options: FetchOptions): Effect.Effect<FetchedAnswer, FetchFailed> =>
   Effect.flatMap(addressesOf(url, options), (addresses) => fetchAt(url, addresses, options))

@@ -1,6 +1,6 @@
 /**
- * Public keys of agents: RSA (RS256) and EC P-256 (ES256), as PEM or JWK. Weak and malformed keys are rejected at registration
- * as PEM, and left out of a key set.
+ * Public keys of agents: RSA (RS256) and EC P-256 (ES256), as PEM or JWK. Weak and malformed keys are rejected at registration as PEM,
+ * and omitted from a key set.
  */
 import { constants, createPublicKey, verify } from "node:crypto"
 import type { KeyObject } from "node:crypto"
@@ -16,16 +16,16 @@ const minModulus = 2048
 /** A larger modulus only makes verification slow. */
 const maxModulus = 8192
 const minExponent = 65_537n
-/** The exponents that verifiers commonly accept; OpenSSL accepts at most 64 bits with a large modulus. */
+/** Verifiers commonly accept these exponents; OpenSSL accepts at most 64 bits with a large modulus. */
 const maxExponent = 2n ** 32n
 
-/** One block, SubjectPublicKeyInfo or PKCS #1, with nothing but white space around it. It holds no `-`, so there is no second one. */
+/** One block, SubjectPublicKeyInfo or PKCS #1, with only white space around it. The pattern excludes `-`, and so a second block. */
 const onePem = /^\s*-----BEGIN ((?:RSA )?PUBLIC KEY)-----([A-Za-z0-9+/=\s]+)-----END \1-----\s*$/
 
-/** Line breaks that were sent as two characters, as tools that write JSON or environment files by hand leave them. */
+/** Line breaks as two characters, which tools that write JSON or environment files by hand leave. */
 const writtenLineBreak = /\\+[rn]/g
 
-/** Frequent mistakes, each with what would be right. */
+/** Frequent mistakes, each with the right form. */
 const pemMistakes: ReadonlyArray<readonly [found: RegExp, message: string]> = [
   [
     /PRIVATE KEY-----|"d"\s*:/,
@@ -60,7 +60,7 @@ const P256 = Schema.Struct({
   x: Schema.String,
   y: Schema.String
 })
-/** A point whose private key everybody knows: 1 or -1. */
+/** A point with a publicly known private key: 1 or -1. */
 const generator = "axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY"
 
 const asRsa = Schema.decodeUnknownOption(Rsa)
@@ -90,7 +90,7 @@ const weakness = (key: KeyObject): string | undefined => {
     : undefined
 }
 
-/** The key as OpenSSL re-exports it. The point at infinity, for example, fails only when its coordinates are read. */
+/** OpenSSL's re-export of the key. The point at infinity, for example, fails only when its coordinates are read. */
 const strong = (make: () => KeyObject): Result.Result<KeyObject, string> =>
   Result.try({
     try: () => {
@@ -102,11 +102,11 @@ const strong = (make: () => KeyObject): Result.Result<KeyObject, string> =>
     Result.flatMap(({ key, problem }) => (problem === undefined ? Result.succeed(key) : Result.fail(problem)))
   )
 
-/** The canonical encoding: no explicit curve parameters, no compressed point, nothing after it. */
+/** The canonical encoding: no explicit curve parameters, no compressed point, no bytes after it. */
 const canonical = (key: KeyObject, type: "spki" | "pkcs1"): Buffer =>
   createPublicKey({ key: key.export({ format: "jwk" }), format: "jwk" }).export({ format: "der", type })
 
-/** The key of a PEM, or a message that says what would be right. */
+/** The key of a PEM, or a message with the right form. */
 const fromPem = (sent: string): Result.Result<KeyObject, string> => {
   if (sent.length > maxPem) return Result.fail(`Expected a PEM of at most ${maxPem} characters`)
   const pem = sent.replaceAll(writtenLineBreak, "\n")
@@ -129,7 +129,7 @@ const fromPem = (sent: string): Result.Result<KeyObject, string> => {
   )
 }
 
-/** A key, with the one algorithm of its type. */
+/** A key with the one algorithm of its type. */
 export const assertionKey = (key: KeyObject): AssertionKey =>
   key.asymmetricKeyType === "ec"
     ? {
@@ -156,10 +156,10 @@ const JwkHeader = Schema.Struct({
 })
 const asHeader = Schema.decodeUnknownOption(JwkHeader)
 
-/** Members of private and symmetric keys, which nobody should publish. */
+/** Members of private and symmetric keys, which must not be published. */
 const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
-/** A JWK (RFC 7517) by what it says of itself; none when it cannot be one that verifies assertions. */
+/** A JWK (RFC 7517), judged by its own members; none if it cannot verify assertions. */
 const candidate = (jwk: object) => {
   if (secretMembers.some((name) => Object.hasOwn(jwk, name))) return Option.none()
   const { header, material } = { header: asHeader(jwk), material: asMaterial(jwk) }
@@ -170,27 +170,27 @@ const candidate = (jwk: object) => {
     : Option.none()
 }
 
-/** A key that an agent publishes, under its `kid` where it has one. */
+/** A key that an agent publishes, with its `kid` if it has one. */
 export interface PublishedKey {
   readonly kid: string | undefined
   readonly key: AssertionKey
 }
 
-/** The keys of a key set that can verify assertions, and how many were not read. */
+/** The keys of a key set that can verify assertions, and the number of unread keys. */
 export interface KeySet {
   readonly keys: ReadonlyArray<PublishedKey>
   readonly unread: number
 }
 
-/** Computing with a key costs more than reading it, so of a key set the first ones are read. */
+/** Computing with a key costs more than reading it, so only the first keys of a set are read. */
 const maxKeys = 20
 
 const KeySetDocument = Schema.Struct({ keys: Schema.Array(Schema.Record(Schema.String, Schema.Json)) })
 const decode = Schema.decodeUnknownOption(KeySetDocument)
 
 /**
- * The keys of a key set (RFC 7517 5) that can verify assertions; other keys are left out, and a key that stands there twice
- * counts once. None when the document is no key set.
+ * The keys of a key set (RFC 7517 5) that can verify assertions; other keys are omitted, and a repeated key counts once. None if the
+ * document is no key set.
  */
 export const readKeySet = (document: Uint8Array): Option.Option<KeySet> =>
   Option.map(Option.flatMap(parseStrictJson(document), decode), (set) => {
@@ -223,7 +223,7 @@ const wrong = (...errors: ReadonlyArray<{ readonly path: string; readonly messag
     })
   )
 
-/** The key that a registration names: exactly one of `public_key` and `jwks_url`, or neither. */
+/** The key in a registration: exactly one of `public_key` and `jwks_url`, or neither. */
 export const registeredKey = (
   sent: Registration,
   allow: { readonly ownMachine: boolean }
@@ -243,7 +243,7 @@ export const registeredKey = (
   if (public_key !== undefined) {
     const key = fromPem(public_key)
     return Result.isSuccess(key)
-      ? // As the key is always written, whatever the white space it came with.
+      ? // The key is always stored in one form, whatever white space it came with.
         Result.succeed({
           public_key: key.success.export({ format: "pem", type: "spki" }).toString(),
           jwks_url: null

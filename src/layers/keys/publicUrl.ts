@@ -1,6 +1,6 @@
 /**
- * Which URLs and addresses that strangers name may be fetched. A URL is checked by its text, at registration and before
- * every fetch; an address is checked before the connection.
+ * Decides which URLs and addresses of strangers may be fetched. A URL is checked by its text, at registration and before every fetch; an
+ * address is checked before the connection.
  */
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net"
 
@@ -11,16 +11,16 @@ const localName =
   /(^|\.)(localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa|test|invalid|onion)$/
 const loopbackHosts: ReadonlySet<string> = new Set(["127.0.0.1", "[::1]", "localhost"])
 
-/** The address in a URL's host, if it is a literal one. */
+/** The address in a URL's host, if the host is a literal one. */
 export const literalAddress = (hostname: string): string | undefined => {
   const bare = hostname.replace(/^\[|\]$/g, "")
   return isIP(bare) === 0 ? undefined : bare
 }
 
-/** Whether this is on the developer's own machine, allowed only where the service listens on loopback. */
+/** Tests whether a URL is on the developer's own machine, which is allowed only if the service listens on loopback. */
 export const isOwnMachine = (url: URL): boolean => loopbackHosts.has(url.hostname)
 
-/** The fault of the URL of a key set or webhook, if any. `ownMachine`: whether URLs on this machine are allowed. */
+/** The fault of the URL of a key set or webhook, if any. `ownMachine` allows URLs on this machine. */
 export const publicUrlFault = (text: string, allow: { readonly ownMachine: boolean }): string | undefined => {
   if (text.length > maxUrl) return `Expected a URL of at most ${maxUrl} characters`
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -64,10 +64,10 @@ const reservedV4 = [
   ["240.0.0.0", 4]
 ] as const
 
-/** Global unicast, which excludes mapped IPv4 (::ffff:0:0/96), NAT64 (64:ff9b::/96) and everything local. */
+/** Global unicast addresses exclude mapped IPv4 (::ffff:0:0/96), NAT64 (64:ff9b::/96) and everything local. */
 const globalV6 = ["2000::", 3] as const
 
-/** Excluded within it: protocol assignments with Teredo, documentation, 6to4 (which carries an IPv4 address). */
+/** Excluded global addresses: protocol assignments with Teredo, documentation, 6to4 (which carries an IPv4 address). */
 const reservedV6 = [
   ["2001::", 23],
   ["2001:db8::", 32],
@@ -82,7 +82,7 @@ for (const [network, prefix] of reservedV6) reserved.addSubnet(network, prefix, 
 const global = new BlockList()
 global.addSubnet(...globalV6, "ipv6")
 
-/** Whether an IP address, without a zone, is global. */
+/** Tests whether an IP address, without a zone, is global. */
 export const isPublicAddress = (address: string): boolean => {
   if (isIPv4(address)) return !reserved.check(address, "ipv4")
   return isIPv6(address) && global.check(address, "ipv6") && !reserved.check(address, "ipv6")

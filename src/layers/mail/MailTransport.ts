@@ -6,7 +6,9 @@ import { DeliveryFailed, MailTransport, maxSends } from "../../services/Mailer.t
 import type { Message, Sender } from "../../services/Mailer.ts"
 import { rootCause } from "../../services/domain/errors.ts"
 
-/** The message for nodemailer. Addresses are objects and the envelope is explicit, since a comma in a text makes two recipients. */
+/**
+ * Composes the message for nodemailer. Addresses are objects and the envelope is explicit, since a comma in a text makes two recipients.
+ */
 const composed = (message: Message, sender: Sender): SendMailOptions => ({
   from: { ...sender },
   to: { name: "", address: message.to },
@@ -29,7 +31,7 @@ const composed = (message: Message, sender: Sender): SendMailOptions => ({
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Limits in milliseconds, so that a silent server does not hold up other mails. */
+/** The limits, in milliseconds, keep a silent server from delaying other mails. */
 const timeouts = {
   dnsTimeout: 5000,
   connectionTimeout: 5000,
@@ -37,7 +39,7 @@ const timeouts = {
   socketTimeout: 10_000
 }
 
-/** The commands that judge this mail. A rejection before them concerns our login, which the operator can mend. */
+/** Commands that are rejected because of this mail. An earlier rejection concerns our login, which the operator can correct. */
 const aboutTheMail: ReadonlySet<unknown> = new Set(["RCPT TO", "DATA"])
 
 /** RFC 5321 4.2.1: replies from 500 on are final. */
@@ -47,7 +49,7 @@ const isPermanent = (error: unknown): boolean =>
   Predicate.hasProperty(error, "command") &&
   aboutTheMail.has(error.command)
 
-/** Mail by SMTP, with nodemailer. */
+/** Sends mail by SMTP, with nodemailer. */
 export const smtp = (options: { readonly url: Redacted.Redacted; readonly sender: Sender }) =>
   Layer.effect(
     MailTransport,
@@ -64,7 +66,7 @@ export const smtp = (options: { readonly url: Redacted.Redacted; readonly sender
         ),
         (open) => Effect.sync(() => open.close())
       )
-      // Each urgent mail has a connection of its own, and waits for none that has fallen silent.
+      // Each urgent mail has its own connection, so that it waits for no silent one.
       const apart = createTransport({ ...common, pool: false })
       return MailTransport.of({
         deliver: Effect.fn("MailTransport.deliver")(function* (message) {
@@ -81,15 +83,13 @@ export const smtp = (options: { readonly url: Redacted.Redacted; readonly sender
 const notWritten = (error: unknown) =>
   new DeliveryFailed({ reason: rootCause(error).message, permanent: false })
 
-/**
- * The text unencoded: people open these files in an editor, where a link must not be broken into lines.
- */
+/** The text stays unencoded: people open these files in an editor, where no line break may split a link. */
 const readable = (composed: string, text: string): string => {
   const headers = composed.slice(0, composed.indexOf("\n\n"))
   return `${headers.replace(/^Content-Transfer-Encoding:.*$/m, "Content-Transfer-Encoding: 8bit")}\n\n${text}`
 }
 
-/** Mail as files, for whoever runs Auspex on one machine without a mail server: `<id>.eml`, which mail programs open. */
+/** Writes mails as files, for an operator on one machine without a mail server: `<id>.eml`, which mail programs open. */
 export const files = (options: { readonly directory: string; readonly sender: Sender }) =>
   Layer.effect(
     MailTransport,
@@ -105,7 +105,8 @@ export const files = (options: { readonly directory: string; readonly sender: Se
           })
           if (!Buffer.isBuffer(bytes)) return yield* notWritten("the mail was not written into memory")
           const file = path.join(options.directory, `${message.id}.eml`)
-          // Its links are secrets. Written aside, so that a reader of the folder sees complete mails only.
+          // The mail's links are secrets. It is written under another name first, so that a reader of the folder sees only complete
+          // mails.
           yield* Effect.gen(function* () {
             yield* fs.makeDirectory(options.directory, { recursive: true, mode: 0o700 })
             yield* fs.writeFileString(`${file}.part`, readable(bytes.toString(), message.text), {

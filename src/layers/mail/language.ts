@@ -3,5 +3,5 @@ import { english } from "./texts.ts"
 import type { MailTexts } from "./texts.ts"
 import { chinese } from "./textsChinese.ts"
 
-/** The mails of a site, in its language. */
+/** The texts of a site's mails, in its language. */
 export const textsOf = (site: Site): MailTexts => (site === "cn" ? chinese : english)

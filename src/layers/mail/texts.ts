@@ -1,14 +1,11 @@
-/** The texts of mails in English: plain text, in which only its sanitised name is an agent's own. */
+/** The texts of mails in English. They are plain text; an agent's sanitised name is the only part that an agent determines. */
 import { DateTime } from "effect"
 import { limitNames } from "../../services/GatewayKeys.ts"
 import type { LimitPeriod } from "../../services/GatewayKeys.ts"
 
 const maxName = 60
 
-/**
- * An agent's name for mails that nobody asked for: letters, digits and spaces, so that it is never a link, an address or
- * a line of its own.
- */
+/** An agent's name in unsolicited mails: letters, digits and spaces, so that it can never be a link, an address or a line of its own. */
 export const printableName = (name: string): string => {
   const words = name
     .replaceAll(/[^\p{L}\p{M}\p{N}' _-]+/gu, " ")
@@ -17,7 +14,7 @@ export const printableName = (name: string): string => {
   return Array.from(words).slice(0, maxName).join("").trim() || "without a name"
 }
 
-/** To the minute, in UTC. */
+/** The time to the minute, in UTC. */
 export const moment = (instant: DateTime.Utc): string =>
   `${DateTime.formatIso(instant).slice(0, 16).replace("T", " ")} UTC`
 
@@ -28,7 +25,7 @@ export interface Text {
 
 const width = 72
 
-/** Wraps lines, never within a link. */
+/** Wraps lines without splitting a link. */
 const wrapped = (paragraph: string): string =>
   paragraph.replaceAll(new RegExp(`(?=.{${width + 1}})(.{1,${width}}) `, "g"), "$1\n")
 
@@ -57,7 +54,7 @@ export interface AboutAgent {
   readonly link: string
   readonly expiresAt: DateTime.Utc
   readonly provisionalUntil: DateTime.Utc
-  /** Ends such mails. */
+  /** The link that stops such mails. */
   readonly notMine: string
 }
 
@@ -80,13 +77,13 @@ const claim = (mail: AboutAgent): Text => ({
   )
 })
 
-/** About an owner's own key; the name of a key is as little trusted as an agent's. */
+/** The mail about an owner's key; a key's name is as little trusted as an agent's. */
 export interface CreditAlertMail {
   readonly baseUrl: string
   readonly agentName: string
   readonly keyName: string
   readonly period: LimitPeriod
-  /** In credits, as text. */
+  /** The amount in credits, as text. */
   readonly amount: string
   readonly isSpent: boolean
 }
@@ -108,7 +105,7 @@ const creditAlert = (mail: CreditAlertMail): Text => {
   }
 }
 
-/** So many days before the provisional period ends. */
+/** `daysLeft` counts the days before the provisional period ends. */
 export type ReminderMail = AboutAgent & { readonly daysLeft: 1 | 2 }
 
 const reminder = (mail: ReminderMail): Text => ({
@@ -129,7 +126,7 @@ const paused = (mail: AboutAgent): Text => ({
   )
 })
 
-/** About an owner's own webhook, or one of an agent of the owner. */
+/** The mail about an owner's webhook, or one of an agent of the owner. */
 export interface WebhookDisabledMail {
   readonly baseUrl: string
   readonly host: string
@@ -145,7 +142,7 @@ ${mail.baseUrl}/account/notices`
   )
 })
 
-/** A mail of the owner's choice says how to end such mails. */
+/** A mail that the owner chose says how to stop such mails. */
 export const withUnsubscribe = ({ subject, text }: Text, how: string): Text => ({
   subject,
   text: `${text}\n${paragraphs(how)}`
@@ -172,7 +169,7 @@ export const score = (value: number): string => value.toFixed(1)
 
 export const day = (instant: DateTime.Utc): string => DateTime.formatIso(instant).slice(0, 10)
 
-/** What was scored in a week. */
+/** The predictions scored in a week. */
 export interface DigestMail {
   readonly baseUrl: string
   readonly from: DateTime.Utc
@@ -212,7 +209,7 @@ export interface MailTexts {
   readonly webhookDisabled: (mail: WebhookDisabledMail) => Text
   readonly suspended: (mail: SuspendedMail) => Text
   readonly digest: (mail: DigestMail) => Text
-  /** How to end mails of a kind that the owner chose. */
+  /** The text that says how to stop mails of a kind that the owner chose. */
   readonly unsubscribe: (link: string) => string
 }
 

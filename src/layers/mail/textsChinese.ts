@@ -1,4 +1,4 @@
-/** The texts of mails in Simplified Chinese, for what they are about see texts.ts. */
+/** The texts of mails in Simplified Chinese; texts.ts has their English versions. */
 import { DateTime } from "effect"
 import type { LimitPeriod } from "../../services/GatewayKeys.ts"
 import { day, moment, paragraphs, printableName, score } from "./texts.ts"

@@ -1,4 +1,4 @@
-/** Files that are written completely or not at all, also across a power failure. */
+/** Files that are written completely or not at all, even across a power failure. */
 import { randomBytes } from "node:crypto"
 import { dirname } from "node:path"
 import { Effect, FileSystem, Option, Path, Redacted } from "effect"
@@ -12,12 +12,12 @@ export const sync = Effect.fnUntraced(function* (path: string) {
   yield* file.sync
 }, Effect.scoped)
 
-/** The name of a file that is written before it gets this one. */
+/** The temporary name of a file while it is written. */
 const asideOf = (path: string) => `${path}.${randomBytes(6).toString("hex")}`
 
 /**
- * Readable by the owner only. The temporary file is opened exclusively, which rejects a planted symbolic link, and is gone when
- * the disk has no room for it.
+ * Writes a file that only the owner can read. The temporary file is opened exclusively, which rejects a planted symbolic link, and is
+ * removed if the disk has no room for it.
  */
 export const writePrivate = Effect.fnUntraced(function* (path: string, content: string) {
   const fs = yield* FileSystem.FileSystem
@@ -31,7 +31,7 @@ export const writePrivate = Effect.fnUntraced(function* (path: string, content: 
   yield* sync(dirname(path))
 }, Effect.scoped)
 
-/** Removes what a process that was killed while it wrote one of these files left beside it. */
+/** Removes temporary files that a killed process left while it wrote one of these files. */
 export const removeLeftovers = Effect.fnUntraced(function* (directory: string, names: ReadonlyArray<string>) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -45,8 +45,8 @@ export const removeLeftovers = Effect.fnUntraced(function* (directory: string, n
 })
 
 /**
- * The secret in the file `name`, made if there is none. `given` wins and is not stored. The file is written aside and
- * linked to its name, so that it is never partial and two starts agree on one.
+ * The secret in the file `name`, made if there is none. `given` takes precedence and is not stored. The temporary file is linked to its
+ * name, so that it is never partial and two starts agree on one.
  */
 export const secretFile = Effect.fn("secretFile")(function* (
   directory: string,

@@ -1,10 +1,10 @@
-/** The lock on a data directory, which one program has at a time. */
+/** The lock on a data directory: only one program has it at a time. */
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Data, Effect, FileSystem, Predicate } from "effect"
 import { rootCause } from "../../services/domain/errors.ts"
 
-/** The message is all that an operator sees: what is wrong, where, and what would be right. */
+/** The message contains all that an operator needs: the fault, its place, and what would be right. */
 export class DataDirectoryUnusable extends Data.TaggedError("DataDirectoryUnusable")<{
   readonly message: string
   readonly cause?: unknown
@@ -12,7 +12,7 @@ export class DataDirectoryUnusable extends Data.TaggedError("DataDirectoryUnusab
 
 const lockFile = (directory: string) => join(directory, "auspex.lock")
 
-/** For people, and for the message of a second start. */
+/** The file informs people, and the message of a second start. */
 const pidFile = (directory: string) => join(directory, "auspex.pid")
 
 const sqliteBusy = 5
@@ -26,7 +26,7 @@ class LockFailed extends Data.TaggedError("LockFailed")<{ readonly cause: unknow
 const openLock = (path: string) => {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
-    // Nothing is written, so no journal is needed.
+    // The database stays empty, so it needs no journal.
     database.exec("pragma journal_mode = off")
     database.exec("begin immediate")
     return database
@@ -52,7 +52,7 @@ const lockError = Effect.fnUntraced(function* (directory: string, { cause, isHel
   })
 })
 
-/** SQLite opens a file that it cannot write as read-only, and then locks nothing. */
+/** SQLite opens an unwritable file as read-only, and then locks nothing. */
 const checkWritable = Effect.fnUntraced(function* (path: string) {
   const fs = yield* FileSystem.FileSystem
   yield* fs.access(path, { writable: true }).pipe(
@@ -69,9 +69,9 @@ const checkWritable = Effect.fnUntraced(function* (path: string) {
 })
 
 /**
- * Makes the directory where there is none, and has it until the scope ends. The kernel holds the lock and releases it when
- * the process dies, so there are no stale locks and no reused pids, and containers that share a volume see each other. Node
- * offers file locks only through SQLite, whose database here stays empty.
+ * Makes the directory if it is missing, and holds its lock until the scope ends. The kernel releases the lock when the process dies, so
+ * there are no stale locks and no reused pids, and containers that share a volume see each other. Node offers file locks only through
+ * SQLite, whose database here stays empty.
  */
 export const lock = Effect.fn("directoryLock.lock")(
   function* (directory: string) {
@@ -90,7 +90,7 @@ export const lock = Effect.fn("directoryLock.lock")(
           Effect.andThen(Effect.sync(() => database.close()))
         )
     )
-    // Removed first, since another user's file cannot be overwritten.
+    // The file is removed first, since another user's file cannot be overwritten.
     yield* fs.remove(pid, { force: true })
     yield* fs.writeFileString(pid, `${process.pid}\n`)
   },

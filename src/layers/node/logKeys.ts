@@ -1,7 +1,4 @@
-/**
- * Keys of the public log: Ed25519 in PKCS#8, as PEM or its base64 on one line, as `openssl genpkey -algorithm ed25519`
- * makes them.
- */
+/** Keys of the public log: Ed25519 in PKCS#8, as PEM or its base64 on one line. `openssl genpkey -algorithm ed25519` makes such keys. */
 import { createPrivateKey, generateKeyPairSync } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { Option } from "effect"
@@ -16,7 +13,7 @@ export const logKeys = (current: KeyObject, previous: Option.Option<KeyObject>):
     [current, ...Option.toArray(previous)].map((key) => signNote(text, origin, key)).join("")
 })
 
-/** The key in a text; none when it holds no such key. */
+/** The key in a text; none if the text contains no such key. */
 export const parseLogKey = (text: string): Option.Option<KeyObject> => {
   const base64 = text.replaceAll(/-----(BEGIN|END) PRIVATE KEY-----|\s|\\n/g, "")
   return Option.filter(

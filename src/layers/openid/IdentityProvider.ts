@@ -1,4 +1,4 @@
-/** Sign-in at an OpenID Connect provider by `openid-client`, which makes every check of the protocol. */
+/** Sign-in at an OpenID Connect provider with `openid-client`, which makes every check of the protocol. */
 import { Data, DateTime, Duration, Effect, Layer, Option, Predicate, Redacted, Schema } from "effect"
 import * as openid from "openid-client"
 import { IdentityProvider, ProviderUnavailable, SignInRejected } from "../../services/Operators.ts"
@@ -8,15 +8,15 @@ import { Settings } from "../../services/Settings.ts"
 export interface ProviderSettings {
   readonly issuer: URL
   readonly clientId: string
-  /** None for a public client. */
+  /** Absent for a public client. */
   readonly clientSecret: Option.Option<Redacted.Redacted>
 }
 
-/** How long a sign-in at the provider may take. */
+/** A sign-in at the provider may take this long. */
 const signInTtl = Duration.minutes(10)
 const requestTimeoutSeconds = 5
 
-/** The state in the browser's cookie. Changing it only spoils one's own sign-in. */
+/** The state in the browser's cookie. A user who changes it only breaks their own sign-in. */
 const PendingSignIn = Schema.fromJsonString(
   Schema.Struct({
     state: Schema.String,
@@ -70,7 +70,7 @@ const failureOf = (error: unknown): ProviderUnavailable | SignInRejected => {
 
 class StepFailed extends Data.TaggedError("StepFailed")<{ readonly cause: unknown }> {}
 
-/** Runs a step of the library. Its errors hold codes and tokens, so only their kind is logged. */
+/** Runs a step of the library. Its errors contain codes and tokens, so the log has only their kind. */
 const step = <A>(run: () => Promise<A>) =>
   Effect.tryPromise({ try: run, catch: (cause) => new StepFailed({ cause }) }).pipe(
     Effect.tapError(({ cause }) =>
@@ -85,7 +85,7 @@ const step = <A>(run: () => Promise<A>) =>
     Effect.mapError(({ cause }) => failureOf(cause))
   )
 
-/** Basic, which OAuth requires of every provider, unless its metadata excludes it. */
+/** Basic authentication, which OAuth requires of every provider, unless its metadata excludes it. */
 const clientAuthentication = ({ clientSecret }: ProviderSettings): openid.ClientAuth => {
   if (Option.isNone(clientSecret)) return openid.None()
   const secret = Redacted.value(clientSecret.value)
@@ -101,13 +101,13 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
   const { baseUrl } = yield* Settings
   const redirectUri = `${baseUrl}/sign-in/oidc/callback`
 
-  // Discovered at the first sign-in: the start must not depend on another server.
+  // Discovery waits for the first sign-in: the start must not depend on another server.
   const [configuration, forget] = yield* Effect.cachedInvalidateWithTTL(
     step(() =>
       openid.discovery(settings.issuer, settings.clientId, undefined, clientAuthentication(settings), {
         timeout: requestTimeoutSeconds,
         execute: [
-          // TLS alone would vouch for an ID token: whatever stands between could write one.
+          // With TLS alone, anything between us and the provider could write an ID token.
           openid.enableNonRepudiationChecks,
           // The setting allows http on loopback only.
           ...(settings.issuer.protocol === "http:" ? [openid.allowInsecureRequests] : [])
@@ -199,6 +199,6 @@ const none = IdentityProvider.of({
   finish: () => notConfigured
 })
 
-/** Without settings, a provider that is not offered and rejects every sign-in. */
+/** Without settings the provider is not offered and rejects every sign-in. */
 export const layer = (settings: Option.Option<ProviderSettings>) =>
   Layer.effect(IdentityProvider, Option.match(settings, { onNone: () => Effect.succeed(none), onSome: make }))

@@ -1,6 +1,6 @@
 /**
- * The registration judge that asks a language model of the gateway's file for the points of the rubric. The model is never
- * alone: what keeps an answer from passing by rules keeps it from passing here. Where the model gives no verdict, the rules do.
+ * The registration judge that has a language model of the gateway's file mark the points of the rubric. The model never decides alone: a
+ * reason that keeps an answer from passing by rules also keeps it from passing here. Without a verdict of the model, the rules decide.
  */
 import { Clock, Data, Duration, Effect, Layer, Option, Schema } from "effect"
 import { judge, rubric } from "../../scoring/registration.ts"
@@ -18,30 +18,30 @@ import { readBank } from "./bank.ts"
 import { byRules, make } from "./RubricJudge.ts"
 import type { Decide } from "./RubricJudge.ts"
 
-/** The setting cannot be used as it is; the message is all an operator needs. */
+/** The setting is unusable; the message contains all that an operator needs. */
 export class RegistrationJudgeUnusable extends Data.TaggedError("RegistrationJudgeUnusable")<{
   readonly message: string
 }> {}
 
-/** In stable words: what a provider says in its own may quote its key. */
+/** The reason is in stable words: a provider's own words may quote its key. */
 class NoVerdict extends Data.TaggedError("NoVerdict")<{
   readonly reason: string
-  /** It may be the answer's doing, and must not decide how others are judged. */
+  /** The answer may have caused the failure, which must not decide how others are judged. */
   readonly isOfAnswer: boolean
 }> {}
 
 const noVerdict = (reason: string) => new NoVerdict({ reason, isOfAnswer: false })
 
-/** A provider says with these that it does not take this prompt. */
+/** Statuses by which a provider refuses this prompt. */
 const promptRefusals: ReadonlySet<number> = new Set([400, 413, 422])
 
-/** For all routes together. */
+/** The timeout covers all routes together. */
 const timeout = Duration.seconds(20)
 const maxOutputTokens = 4000
 const maxAnswerBytes = 256 * 1024
 const maxComment = 300
 const logInterval = Duration.toMillis(Duration.minutes(1))
-/** So long a model that does not serve is not asked again: otherwise each registration would wait for it. */
+/** For this long a failing model is not asked again: otherwise each registration would wait for it. */
 const cooldown = Duration.toMillis(Duration.minutes(1))
 
 const instructions = `You judge an analyst's answer to a market event. These are the criteria, each with its maximum of points:
@@ -53,11 +53,11 @@ Answer with one JSON object and nothing else:
 {"criteria":[{"name":"completeness","points":0,"comment":"..."}]}
 Name every criterion exactly once. points is a whole number from 0 to the criterion's maximum. comment says in one short English sentence what is lacking, without giving the right answer away; it is empty where nothing is.`
 
-/** As JSON without "<", so that no answer can end the block. */
+/** The data are JSON without "<", so that no answer can end the block. */
 const quoted = (event: RegistrationEvent, answer: RegistrationAnswer): string =>
   `<data>${JSON.stringify({ event: event.prompt, answer }).replaceAll("<", "\\u003c")}</data>`
 
-/** The text of an answer of either style; empty where there is none. */
+/** The generated text of an answer in either style; empty if there is none. */
 const generatedText = (answer: unknown): string => {
   if (!isObject(answer)) return ""
   const [choice] = objectsIn(answer.choices)
@@ -68,7 +68,7 @@ const generatedText = (answer: unknown): string => {
         .join("")
 }
 
-/** What the model generated, asked at one provider with the operator's key. */
+/** Asks one provider with the operator's key; the result is the generated text. */
 const ask = (snapshot: Snapshot, model: ModelSetting, route: RouteSetting, prompt: string) =>
   Effect.gen(function* () {
     const { provider } = route
@@ -109,11 +109,11 @@ const decode = Schema.decodeUnknownOption(
   { onExcessProperty: "error" }
 )
 
-/** One line without control characters and halves of characters. */
+/** The comment on one line, without control characters and halves of characters. */
 const shortened = (comment: string): string =>
   [...comment.replaceAll(/[\p{C}\s]+/gu, " ").trim()].slice(0, maxComment).join("")
 
-/** The marks of a model; none unless they are exactly what was asked for. Many models fence their JSON whatever they are told. */
+/** The marks of a model; none unless they are exactly those of the rubric. Many models fence their JSON whatever they are told. */
 const marksIn = (text: string): Option.Option<ReadonlyMap<string, Mark>> => {
   const fenced = /^```(?:json)?\n([^]*)\n```$/.exec(text.trim())?.[1]
   return decode(parsedJson(fenced ?? text)).pipe(
@@ -143,7 +143,7 @@ const makeDecide = Effect.fnUntraced(function* (name: string) {
 
   const marksOf = Effect.fnUntraced(function* (event: RegistrationEvent, answer: RegistrationAnswer) {
     const snapshot = yield* gateway.acquire
-    // A reload may have taken the model away.
+    // A reload may have removed the model.
     const model = Option.flatMap(snapshot, modelIn)
     if (Option.isNone(snapshot) || Option.isNone(model)) {
       return yield* noVerdict("no such model")

@@ -1,4 +1,4 @@
-/** The registration judge that goes by rules: a bank of events, whose numbers are drawn, and a rubric of 100 points. */
+/** The registration judge that decides by rules: a bank of events with drawn numbers, and a rubric of 100 points. */
 import { createHash } from "node:crypto"
 import { Effect, Layer, Option } from "effect"
 import { judge, passScore, rubric } from "../../scoring/registration.ts"
@@ -10,21 +10,21 @@ import { RegistrationJudge } from "../../services/RegistrationJudge.ts"
 import type { RegistrationPrompt } from "../../services/RegistrationJudge.ts"
 import { readBank } from "./bank.ts"
 
-/** Whole numbers that the seed determines: digests, because agents' ids begin with the time and so are all but alike. */
+/** Whole numbers that the seed determines, by digests: agents' ids begin with the time and so are almost alike. */
 const numbersOf = (seed: string) => {
   let count = 0
   return (below: number): number =>
     createHash("sha256").update(`${seed}/${count++}`).digest().readUInt32BE() % below
 }
 
-/** What an agent may see of an event: not what is expected of the answer. */
+/** The part of an event that an agent may see: not the expected answer. */
 const promptOf = ({ prompt, slug }: RegistrationEvent): RegistrationPrompt => ({ slug, prompt })
 
 const noLongerInUse = new NotFound({
   detail: "The event of this registration challenge is no longer in use: register again for another one"
 })
 
-/** Comes to a verdict on an answer to an event; the others might have been asked about instead. */
+/** Decides about an answer to an event; `others` are the events that might have been asked instead. */
 export type Decide = (
   event: RegistrationEvent,
   answer: RegistrationAnswer,
@@ -60,7 +60,7 @@ export const make = (
   }
 }
 
-/** The same rules over the events of this file. */
+/** The judge that applies the rules to the events of this file. */
 export const layer = (bank: string) =>
   Layer.effect(
     RegistrationJudge,

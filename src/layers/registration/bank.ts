@@ -1,4 +1,4 @@
-/** The bank of registration events, a YAML file: `bank.yaml` beside this file is the public one, an operator may have an own. */
+/** The bank of registration events, a YAML file: `bank.yaml` beside this file is the public one, and an operator may have another. */
 import { readFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { Data, Effect, Result, Schema } from "effect"
@@ -12,7 +12,7 @@ import type { EventTemplate } from "../../scoring/registration/template.ts"
 /** The file of the public bank. */
 export const publicBank = fileURLToPath(new URL("bank.yaml", import.meta.url))
 
-/** The file cannot be used as it is; the message is all an operator needs. */
+/** The file is unusable; the message contains all that an operator needs. */
 export class RegistrationBankUnusable extends Data.TaggedError("RegistrationBankUnusable")<{
   readonly message: string
 }> {}
@@ -101,7 +101,7 @@ const faultOf = (template: EventTemplate): string | undefined => {
     : undefined
 }
 
-/** The events of the text, or what is wrong with it first. */
+/** The events in the text, or its first fault. */
 export const parseBank = (text: string): Result.Result<ReadonlyArray<EventTemplate>, string> => {
   const read = Result.try({
     try: (): unknown => parse(text, { maxAliasCount: 0 }),

@@ -1,4 +1,4 @@
-/** Stripe Checkout by the `stripe` library, which verifies every signature of Stripe's. */
+/** Stripe Checkout with the `stripe` library, which verifies every signature. */
 import { Clock, Effect, Layer, Option, Predicate, Redacted, DateTime, Schema } from "effect"
 import type Stripe from "stripe"
 import {
@@ -23,7 +23,7 @@ const requestTimeoutMillis = 10_000
 /** The tolerated age of a signed message, the default of Stripe's libraries. */
 const toleranceSeconds = 300
 
-/** Whether a message was signed in the future, which the library does not check. */
+/** Tests whether a message was signed in the future, which the library does not check. */
 const isSignedAfter = (signature: string, seconds: number): boolean =>
   signature.split(",").some((part) => part.startsWith("t=") && Number.parseInt(part.slice(2), 10) > seconds)
 
@@ -32,7 +32,7 @@ const unavailable = () =>
     detail: "The payment provider cannot be reached just now, so nothing was bought: try again shortly."
   })
 
-/** The error without the request that the library's errors hold. */
+/** Describes an error without the request, which the library's errors contain. */
 const aboutError = (error: unknown) => {
   const said = (name: string, otherwise = "none") =>
     Predicate.hasProperty(error, name) ? String(error[name] ?? otherwise) : otherwise
@@ -55,7 +55,7 @@ const sessionOf = (
   baseUrl: string
 ): Stripe.Checkout.SessionCreateParams => {
   const { credits, price } = purchase.package
-  // On the payment too: Stripe copies it to the charge, which events of refunds hold.
+  // The payment also gets the metadata: Stripe copies it to the charge, which refund events contain.
   const metadata = { auspex_purchase: purchase.purchaseId }
   return {
     mode: "payment",
@@ -82,7 +82,7 @@ const sessionOf = (
 
 const make = Effect.fnUntraced(function* (settings: StripeSettings) {
   const { baseUrl } = yield* Settings
-  // Imported lazily: the library is large, and most instances sell nothing.
+  // The import is lazy: the library is large, and most instances sell nothing.
   const { default: Library } = yield* Effect.promise(() => import("stripe"))
   const { api } = settings
   const stripe = new Library(Redacted.value(settings.secretKey), {
@@ -129,7 +129,7 @@ const make = Effect.fnUntraced(function* (settings: StripeSettings) {
         )
       ),
       Effect.catchIf(
-        // A session of another account, or of its test mode.
+        // The session belongs to another account, or to its test mode.
         ({ status }) => status === "404",
         () => Effect.succeed(null)
       ),
@@ -170,7 +170,7 @@ const make = Effect.fnUntraced(function* (settings: StripeSettings) {
   })
 })
 
-/** Without settings nothing is sold. */
+/** Without settings the provider sells nothing. */
 export const layer = (settings: Option.Option<StripeSettings>) =>
   Layer.effect(
     PaymentProvider,
@@ -188,7 +188,7 @@ const Envelope = Schema.Struct({
 
 const amount = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 const metadata = Schema.optional(Schema.NullOr(Schema.Record(Schema.String, Schema.String)))
-/** An object where the endpoint expands it. */
+/** The endpoint may expand the identifier to an object. */
 const paymentIntent = Schema.optional(
   Schema.NullOr(Schema.Union([Schema.String, Schema.Struct({ id: Schema.String })]))
 )
@@ -317,7 +317,7 @@ const readers = new Map([
 
 const decodeEnvelope = Schema.decodeUnknownEffect(Envelope)
 
-/** The payment event in a Stripe event; none where its type or subject is not ours. */
+/** The payment event in a Stripe event; none if its type or subject is not ours. */
 const paymentEventOf = Effect.fnUntraced(
   function* (event: unknown) {
     const { created, data, id, type } = yield* decodeEnvelope(event)
@@ -341,7 +341,7 @@ const paymentEventOf = Effect.fnUntraced(
 const decodeCheckout = Schema.decodeUnknownEffect(CheckoutState)
 const instantOf = (seconds: number) => DateTime.makeUnsafe(seconds * 1000)
 
-/** The payment event of a checkout; none while it is open, is not ours, or cannot be decoded. */
+/** The payment event of a checkout; none while it is open, or if it is not ours or cannot be decoded. */
 const checkoutEventOf = Effect.fnUntraced(
   function* (asked: unknown) {
     const session = yield* decodeCheckout(asked)
@@ -349,7 +349,8 @@ const checkoutEventOf = Effect.fnUntraced(
     const isOver = status === "complete" || status === "expired"
     if (!isOver || purchaseIn(session.metadata) === null) return Option.none<PaymentEvent>()
     const kind = status === "expired" ? "expired" : completed(session)
-    // Stripe does not say since when. A checkout that waits for its payment has its creation time, so any later message counts.
+    // Stripe does not give the time of the change. A checkout that waits for its payment gets its creation time, so any later message
+    // counts.
     const happenedAt =
       kind === "paid" ? yield* DateTime.now : instantOf(kind === "expired" ? expires_at : created)
     const eventId = `asked:${session.id}:${kind}`

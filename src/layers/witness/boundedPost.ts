@@ -1,23 +1,23 @@
 /**
- * Posts a few bytes to a third party that the operator named, or asks it for some, and reads its answer, without redirects
- * and with bounds on time and bytes.
+ * Posts a few bytes to a third party that the operator named, or requests some from it, and reads its answer, without redirects and with
+ * bounds on time and bytes.
  */
 import { Data, Duration, Effect, Option, Predicate, Stream } from "effect"
 import type { ByteSize } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientError, HttpClientResponse } from "effect/http"
 
-/** Why there is no usable answer, in the same words while the cause is the same. */
+/** The reason for having no usable answer, in the same words while the cause is the same. */
 export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
   readonly reason: string
-  /** Of an answer that is a failure. */
+  /** The status of an answer that is a failure. */
   readonly status?: number
   /** The answer's Retry-After. */
   readonly retryAfter?: Duration.Duration
 }> {}
 
 interface Bounds {
-  /** The statuses whose body is read; any other is a failure. */
+  /** Statuses whose body is read; any other is a failure. */
   readonly statuses: ReadonlyArray<number>
   readonly maxBytes: ByteSize.Input
   readonly patience: Duration.Duration
@@ -43,7 +43,7 @@ export interface Reply {
 export type Post = (posted: Posted) => Effect.Effect<Reply, ExchangeFailed>
 export type Get = (got: Got) => Effect.Effect<Reply, ExchangeFailed>
 
-/** The system's error code, which a failed fetch holds two causes down. */
+/** The system's error code, which is two causes deep in a failed fetch. */
 const codeOf = (cause: unknown): string | undefined => {
   if (Predicate.hasProperty(cause, "code") && typeof cause.code === "string") return cause.code
   return Predicate.hasProperty(cause, "cause") ? codeOf(cause.cause) : undefined
@@ -93,7 +93,7 @@ const makeExchange = Effect.gen(function* () {
 
   return (request: HttpClientRequest.HttpClientRequest, bounds: Bounds) =>
     receive(request, bounds).pipe(
-      // Aborts what is still in flight.
+      // The scope aborts what is still in flight.
       Effect.scoped,
       Effect.timeoutOrElse({
         duration: bounds.patience,

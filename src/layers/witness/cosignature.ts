@@ -1,6 +1,6 @@
 /**
- * Witnesses: the call of c2sp.org/tlog-witness, which submits a checkpoint with a consistency proof, and the timestamped
- * Ed25519 cosignature of c2sp.org/tlog-cosignature that it answers.
+ * Witnesses: the call of c2sp.org/tlog-witness, which submits a checkpoint with a consistency proof, and its answer, the timestamped
+ * Ed25519 cosignature of c2sp.org/tlog-cosignature.
  */
 import { verify } from "node:crypto"
 import { Duration, Effect, Option, Result } from "effect"
@@ -32,8 +32,8 @@ export const cosignedMessage = (seconds: bigint, text: string): Buffer =>
   Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`, "utf8")
 
 /**
- * The witness's cosignature of a note's text among signature lines, or why there is none. Lines of other keys are ignored;
- * an invalid one of this key invalidates all, as the specification of signed notes says.
+ * The witness's cosignature of a note's text among signature lines, or the reason why there is none. Lines of other keys are ignored; an
+ * invalid one of this key invalidates all, as the specification of signed notes says.
  */
 export const cosignatureOf = (
   witness: Verifier,
@@ -60,24 +60,24 @@ export const cosignatureOf = (
     : Result.fail("it answered a cosignature that does not verify")
 }
 
-/** More than 16 signature lines of the longest kind. */
+/** The answer has room for more than 16 signature lines of the longest kind. */
 const maxBytes = "128 KiB"
 const patience = Duration.seconds(10)
 
 export interface Witness {
-  /** Without a trailing slash. */
+  /** The prefix without a trailing slash. */
   readonly submissionPrefix: string
   readonly verifier: Verifier
 }
 
 export interface Submission {
-  /** The size of the tree that the witness cosigned last; 0 when there is none or it is unknown. */
+  /** The size of the tree that the witness cosigned last; 0 if there is none or it is unknown. */
   readonly oldSize: number
-  /** The consistency proof (RFC 6962, 2.1.2); empty from an empty tree or from the same one. */
+  /** The consistency proof (RFC 6962, 2.1.2); empty from an empty tree or the same one. */
   readonly proof: ReadonlyArray<Uint8Array>
   /** The signed note. */
   readonly note: string
-  /** The signed text of it. */
+  /** The note's signed text. */
   readonly text: string
 }
 
@@ -86,7 +86,7 @@ const treeSize = (text: string): number | undefined => {
   return Number.isSafeInteger(size) ? size : undefined
 }
 
-/** `OldSize`: the witness last cosigned another tree than the submission says. */
+/** `OldSize`: the witness last cosigned a tree of another size than the submission states. */
 export type WitnessAnswer =
   | { readonly _tag: "Cosigned"; readonly cosignature: Cosignature }
   | { readonly _tag: "OldSize"; readonly size: number }
@@ -120,7 +120,7 @@ export const addCheckpoint = Effect.fnUntraced(function* (
   return { _tag: "Cosigned", cosignature: cosignature.success }
 })
 
-/** A submission prefix without its trailing slash. */
+/** Parses a submission prefix and drops its trailing slash. */
 const parsePrefix = (text: string): Option.Option<string> =>
   parsePostUrl(text).pipe(
     Option.filter(({ search }) => search === ""),
@@ -134,7 +134,7 @@ const parseWitness = (text: string): Option.Option<WitnessSetting> => {
     : Option.none()
 }
 
-/** Witnesses as an operator lists them: prefix and verifier key, with commas between; each key has another name. */
+/** Parses an operator's list of witnesses: prefix and verifier key, with commas between; each key has another name. */
 export const parseWitnesses = (text: string): Option.Option<ReadonlyArray<WitnessSetting>> => {
   const parts = text.split(",").filter((part) => part.trim() !== "")
   return Option.filter(Option.all(parts.map(parseWitness)), (witnesses) => {

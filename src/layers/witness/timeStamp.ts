@@ -1,4 +1,4 @@
-/** RFC 3161 time stamps over HTTP: requests, and whether a reply answers one. */
+/** RFC 3161 time stamps over HTTP: requests, and checks that a reply answers one. */
 import { id_signedData, SignedData } from "@peculiar/asn1-cms"
 import { AsnConvert, OctetString } from "@peculiar/asn1-schema"
 import {
@@ -16,11 +16,11 @@ import type { Post } from "./boundedPost.ts"
 
 const sha256Identifier = "2.16.840.1.101.3.4.2.1"
 
-/** What a request says, and its reply must repeat. */
+/** The content of a request, which its reply must repeat. */
 export interface Question {
   /** SHA-256 of the stamped text. */
   readonly hash: Uint8Array
-  /** Tells the reply from an older one. */
+  /** The nonce distinguishes the reply from an older one. */
   readonly nonce: Uint8Array
 }
 
@@ -32,7 +32,7 @@ export const nonceOf = (random: Uint8Array): Uint8Array => {
 
 const bufferOf = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
 
-/** The request. It asks for the authority's certificates in the reply, so that the stamp can be verified alone. */
+/** The encoded request. It requests the authority's certificates in the reply, so that the stamp can be verified alone. */
 export const timeStampQuery = ({ hash, nonce }: Question): Uint8Array =>
   new Uint8Array(
     AsnConvert.serialize(
@@ -78,8 +78,8 @@ const faultOf = (reply: Uint8Array, { hash, nonce }: Question): string | undefin
 }
 
 /**
- * Why a reply does not answer the request, if so. The authority's signature is for relying parties to check, who choose
- * whose certificates they trust.
+ * The reason why a reply does not answer the request, if any. Relying parties check the authority's signature, because they choose whose
+ * certificates they trust.
  */
 export const timeStampFault = (reply: Uint8Array, question: Question): Option.Option<string> =>
   Result.try(() => faultOf(reply, question)).pipe(
@@ -89,11 +89,11 @@ export const timeStampFault = (reply: Uint8Array, question: Question): Option.Op
     })
   )
 
-/** Ten times a token with a chain of certificates. */
+/** The bound is ten times a token with a chain of certificates. */
 const maxBytes = "64 KiB"
 const patience = Duration.seconds(20)
 
-/** The reply's bytes, which answer this request. */
+/** Requests a time stamp; the result is the reply's bytes. */
 export const askTimeStamp = Effect.fnUntraced(function* (
   post: Post,
   url: string,
