@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from "node:fs"
 import { defineConfig } from "vitest/config"
-import base from "./vitest.config.ts"
+import { common, run } from "./vitest.config.ts"
 
-/** Those that `npm test` runs with a share of their cases. */
+/** The files of which `npm test` runs a share of the cases. */
 const broad = globSync("test/**/*.test.ts").filter((file) =>
   readFileSync(file, "utf8").includes("support/breadth.ts")
 )
@@ -10,11 +10,12 @@ const broad = globSync("test/**/*.test.ts").filter((file) =>
 /** What takes minutes: faults, endurance, scale. Run before a release. */
 export default defineConfig({
   test: {
-    ...base.test,
+    ...common,
+    ...run,
     include: ["test/**/*.long.test.ts", ...broad],
     exclude: [],
     provide: { breadth: "full" },
-    testTimeout: 1_800_000,
-    hookTimeout: 180_000
+    maxWorkers: 3,
+    testTimeout: 1_800_000
   }
 })

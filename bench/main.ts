@@ -1,6 +1,7 @@
 /** `npm run bench`: how fast the service is on this machine, beside what could be had at all. */
 import { writeFileSync } from "node:fs"
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Option, Redacted } from "effect"
 import { epochMillis } from "../test/support/growth/identifiers.ts"
 import { generator } from "./load/load.ts"

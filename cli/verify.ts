@@ -1,5 +1,6 @@
 /** The verifier of the track record: `npm run verify -- --help`. */
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import manifest from "../package.json" with { type: "json" }

@@ -2,7 +2,8 @@
 // Compiles schemas to code at their first use: lists are encoded a third faster.
 import "effect/schema/SchemaJITCompiler/enable"
 import { hostname } from "node:os"
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import {
   Cause,
   Console,

@@ -1,5 +1,5 @@
 /** `kill -9` of the process that takes a batch; the batch is then sent to another process with its Idempotency-Key. */
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Schema } from "effect"
 import { SqlClient } from "effect/sql"

@@ -15,6 +15,7 @@ import { assets } from "../../src/http/site/assets/assets.ts"
 import { documents, logPaths } from "../../src/http/routes.ts"
 import { claim, onboard, onboardClaimed } from "../support/agents.ts"
 import { openChallenge, freshWeek, moveTo, newMacro, newPriceEvent, plus } from "../support/challenges.ts"
+import { breadth, oneIn } from "../support/breadth.ts"
 import { fund } from "../support/credit.ts"
 import { rowsOf } from "../support/database.ts"
 import { revealAll, sequenceAll } from "../support/loggedFixture.ts"
@@ -129,7 +130,10 @@ const crawl = Effect.fnUntraced(function* (known: Known, token: string | undefin
     const queries = (operation.parameters ?? []).filter((parameter) => parameter.in === "query")
     for (const path of filled(template, known)) {
       const wide = queries.some(({ name }) => name === "limit") ? ["limit=1"] : []
-      const filters = queries.flatMap(({ name }) => (known[name] ?? []).map((value) => `${name}=${value}`))
+      const filters = oneIn(
+        3,
+        queries.flatMap(({ name }) => (known[name] ?? []).map((value) => `${name}=${value}`))
+      )
       for (const filter of ["", ...filters]) {
         let cursor: unknown
         do {
@@ -147,7 +151,7 @@ const crawl = Effect.fnUntraced(function* (known: Known, token: string | undefin
     if (!methods.includes("GET")) continue
     for (const path of filled(template, known)) {
       yield* read(path, template)
-      for (const choice of choices[template] ?? []) yield* read(`${path}?${choice}`, template)
+      for (const choice of oneIn(3, choices[template] ?? [])) yield* read(`${path}?${choice}`, template)
     }
   }
   for (const path of [...Object.values(documents), ...assets.map((asset) => asset.path)]) yield* read(path)
@@ -244,12 +248,18 @@ const sha256 = (...parts: ReadonlyArray<string | Uint8Array>) => {
   return hash.digest("hex")
 }
 
+/** Confidences that a guess tries, in hundredths; 97 is the victims'. */
+const likely = breadth(
+  [0, 50, 97, 100],
+  Array.from({ length: 101 }, (_, index) => index)
+)
+
 /** The guesses of somebody who knows all of a prediction but its direction, its confidence and its salt. */
 const guesses = (sealed: Sealed, salts: ReadonlyArray<Uint8Array>): ReadonlySet<string> => {
   const known = Object.fromEntries(Object.entries(JSON.parse(sealed.body)))
   const found = new Set<string>()
   for (const direction of ["bullish", "bearish", "neutral"]) {
-    for (let hundredths = 0; hundredths <= 100; hundredths++) {
+    for (const hundredths of likely) {
       const values = { direction, confidence: hundredths / 100 }
       const body = canonicalize({ ...known, values }) ?? ""
       for (const salt of salts) found.add(sha256(domain, salt, body)).add(sha256(salt, body))

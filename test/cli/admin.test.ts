@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -574,28 +573,6 @@ layer(testServer())("The administrators' commands", (it) => {
       assert.match(elsewhere.err, /^admin: .+$/)
       const noUrl = yield* runCommand(admin, ["leaderboard", "--url", "ftp://example.org"])
       assert.include(noUrl.err, "Expected an http or https URL")
-    })
-  )
-
-  it.effect("The program exits with 0, or with 1 and a line on stderr", () =>
-    Effect.gen(function* () {
-      const { url } = yield* TestServer
-      const program = (...args: ReadonlyArray<string>) =>
-        Effect.callback<{ code: unknown; out: string; err: string }>((resume) => {
-          execFile(process.execPath, ["cli/admin.ts", ...args], (error, out, err) =>
-            resume(Effect.succeed({ code: error === null ? 0 : error.code, out, err }))
-          )
-        })
-      const [good, bad] = yield* Effect.all(
-        [
-          program("targets", "list", "--url", url),
-          program("agents", "show", "x", "--url", url, "--token", testAdminToken)
-        ],
-        { concurrency: 2 }
-      )
-      assert.strictEqual(good.code, 0, good.err)
-      assert.match(good.out, /^key +name/)
-      assert.deepStrictEqual(bad, { code: 1, out: "", err: "admin: There is no agent x.\n" })
     })
   )
 })

@@ -1,5 +1,5 @@
 /** The demonstration of forecasts, on real figures of the US consumer price index (CPIAUCNS, 2012 to 2019). */
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { forecastOf, forecasters, seriesOf } from "../../cli/demo/macro.ts"

@@ -1,5 +1,5 @@
 /** The parts of a season; demoSeason.long.test.ts runs all of it together. */
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { demo } from "../../cli/demo/command.ts"

@@ -1,6 +1,6 @@
 /** Real processes that are killed while they settle a pool. */
 import { Scoring } from "../../src/services/Scoring.ts"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { Credits } from "../../src/services/Credits.ts"

@@ -1,5 +1,5 @@
 /** Processes that are killed within a step of taking a stake: nothing is half done, and the stake can be sent again. */
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -185,25 +185,28 @@ const appendOnly = [
 ] as const
 
 layer(testServices())("An append-only record", (it) => {
-  it.effect.each(appendOnly)("A record of %s refuses update, delete and truncate", ([table, column]) =>
+  it.effect("A record of any table refuses update, delete and truncate", () =>
     Effect.gen(function* () {
       yield* records
-      const rows = countOf((sql) => sql`select count(*)::int as count from ${sql(table)}`)
-      const before = yield* rows
-      assert.isAtLeast(before, 1)
-      const refused = (operation: string) => `${table} is append-only: ${operation} refused`
-      assert.strictEqual(
-        yield* refusal((sql) => sql`update ${sql(table)} set ${sql(column)} = ${sql(column)}`),
-        refused("update")
-      )
-      assert.strictEqual(yield* refusal((sql) => sql`delete from ${sql(table)}`), refused("delete"))
-      // The first guard in its way refuses it: a table that refers to it, or its trigger.
-      assert.match(
-        yield* refusal((sql) => sql`truncate ${sql(table)}`),
-        /truncate refused$|^cannot truncate a table referenced/
-      )
-      assert.strictEqual(yield* refusal((sql) => sql`truncate ${sql(table)} cascade`), refused("truncate"))
-      assert.strictEqual(yield* rows, before)
+      for (const [table, column] of appendOnly) {
+        const rows = countOf((sql) => sql`select count(*)::int as count from ${sql(table)}`)
+        const before = yield* rows
+        assert.isAtLeast(before, 1, table)
+        const refused = (operation: string) => `${table} is append-only: ${operation} refused`
+        assert.strictEqual(
+          yield* refusal((sql) => sql`update ${sql(table)} set ${sql(column)} = ${sql(column)}`),
+          refused("update")
+        )
+        assert.strictEqual(yield* refusal((sql) => sql`delete from ${sql(table)}`), refused("delete"))
+        // The first guard in its way refuses it: a table that refers to it, or its trigger.
+        assert.match(
+          yield* refusal((sql) => sql`truncate ${sql(table)}`),
+          /truncate refused$|^cannot truncate a table referenced/,
+          table
+        )
+        assert.strictEqual(yield* refusal((sql) => sql`truncate ${sql(table)} cascade`), refused("truncate"))
+        assert.strictEqual(yield* rows, before, table)
+      }
     })
   )
 

@@ -3,7 +3,7 @@
  * that stream to one another: no two heads of one size and one name are ever shown, and every loss is found.
  */
 import { join } from "node:path"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, FileSystem, Fiber, Option, Redacted, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /** A process is killed within any step of keeping the log, and another one is started after it. */
 import { join } from "node:path"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, FileSystem, Option, Random, Ref, Schedule, Schema, Scope } from "effect"
 import type { Redacted } from "effect"

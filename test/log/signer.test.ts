@@ -1,7 +1,7 @@
 import { createPrivateKey } from "node:crypto"
 import { join } from "node:path"
 import { getSystemErrorMap } from "node:util"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, FileSystem, Layer, Option, PlatformError } from "effect"
 import { parseLogKey } from "../../src/layers/node/logKeys.ts"

@@ -1,6 +1,6 @@
 /** Readers of every kind under load, with instances killed and PostgreSQL restarted, and the notices that each gets in the end. */
 import { join } from "node:path"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Console, Duration, Effect, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /** Readers that ask for a stream and never read it. */
 import { connect } from "node:net"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Console, Effect } from "effect"
 import { emptyDatabase } from "../support/database.ts"

@@ -84,7 +84,8 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
         )
       yield* Effect.all([side(first, second, [1, 2]), side(second, first, [2, 1])], { concurrency: 2 })
       assert.deepStrictEqual(yield* counts, [2, 2])
-      assert.strictEqual(begun, 3)
+      // The one that begins again may take its row before the other gets it.
+      assert.isAtLeast(begun, 3)
     })
   )
 

@@ -8,6 +8,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { DrainingServer } from "../../src/http/DrainingServer.ts"
 import type { ClosedFor, ConnectionLimits } from "../../src/http/DrainingServer.ts"
+import { isFull } from "../support/breadth.ts"
 
 const mebibyte = 1024 * 1024
 
@@ -236,11 +237,11 @@ describe("Answers that nobody reads", () => {
     })
   )
 
-  it.live("Answers are waited for as long as they are read, however slowly", () =>
+  it.live.runIf(isFull)("Answers are waited for as long as they are read, however slowly", () =>
     Effect.gen(function* () {
       const { closedFor, open } = yield* serving(
         (_, response) => response.setHeader("connection", "close").end(large),
-        { stallTimeout: 500 }
+        { stallTimeout: 5000 }
       )
       const socket = yield* open
       const begun = performance.now()
@@ -248,12 +249,12 @@ describe("Answers that nobody reads", () => {
       socket.on("data", (chunk) => {
         received += chunk.length
         socket.pause()
-        setTimeout(() => socket.resume(), 3)
+        setTimeout(() => socket.resume(), 20)
       })
       socket.write(head("/"))
       yield* Effect.promise(() => once(socket, "close"))
       assert.isAbove(received, large.length)
-      assert.isAbove(performance.now() - begun, 1000)
+      assert.isAbove(performance.now() - begun, 6000)
       assert.deepStrictEqual(closedFor, [])
     })
   )

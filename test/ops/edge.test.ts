@@ -369,42 +369,46 @@ layer(testServer())("The cost of hostile bodies", (it) => {
   const ones = (start: string, size: number, end: string) =>
     `${start}${"1,".repeat((size - start.length - end.length - 1) / 2)}1${end}`
 
-  it.effect("A body costs as some requests do, however many combining marks a stranger sends", () =>
-    Effect.gen(function* () {
-      const form = { "content-type": "application/x-www-form-urlencoded" }
-      const token = "/api/v1/agent/auth/token"
-      const fields = "grant_type=client_credentials&client_secret=x&agent_id="
-      for (const [path, headers, body, status] of [
-        [token, form, fields + marks(125_000), 413],
-        [token, form, fields + marks(8000), 400],
-        [token, form, `${fields}a&client_secret=${marks(7900)}`, 400],
-        ["/api/v1/agent/registry/resend-secret", json, JSON.stringify({ agent_id: marks(1500) }), 400],
-        ["/api/v1/agent/registry/resend-secret", json, JSON.stringify({ agent_id: marks(8000) }), 400],
-        [register, json, JSON.stringify({ name: "Ada", bio: marks(8000) }), 400],
-        ["/sign-in", { ...form, ...sameOrigin }, `email=${marks(125_000)}`, 413]
-      ] as const) {
-        const request = post(path, { body, headers })
-        assert.strictEqual((yield* request).status, status, path)
-        assert.isBelow(yield* timesHealth(request), 40, path)
-      }
-    })
+  it.effect.runIf(isFull)(
+    "A body costs as some requests do, however many combining marks a stranger sends",
+    () =>
+      Effect.gen(function* () {
+        const form = { "content-type": "application/x-www-form-urlencoded" }
+        const token = "/api/v1/agent/auth/token"
+        const fields = "grant_type=client_credentials&client_secret=x&agent_id="
+        for (const [path, headers, body, status] of [
+          [token, form, fields + marks(125_000), 413],
+          [token, form, fields + marks(8000), 400],
+          [token, form, `${fields}a&client_secret=${marks(7900)}`, 400],
+          ["/api/v1/agent/registry/resend-secret", json, JSON.stringify({ agent_id: marks(1500) }), 400],
+          ["/api/v1/agent/registry/resend-secret", json, JSON.stringify({ agent_id: marks(8000) }), 400],
+          [register, json, JSON.stringify({ name: "Ada", bio: marks(8000) }), 400],
+          ["/sign-in", { ...form, ...sameOrigin }, `email=${marks(125_000)}`, 413]
+        ] as const) {
+          const request = post(path, { body, headers })
+          assert.strictEqual((yield* request).status, status, path)
+          assert.isBelow(yield* timesHealth(request), 40, path)
+        }
+      })
   )
 
-  it.effect("Marks in a field of 4 000 characters cost as some requests do, and the field is named", () =>
-    Effect.gen(function* () {
-      const { token } = yield* onboard()
-      const { id } = yield* openChallenge()
-      for (const length of [16_000, 31_998, 100_000]) {
-        const request = post(`/api/v1/eval/challenges/${id}/predict`, {
-          token,
-          json: { direction: "bullish", confidence: 0.5, reasoning: marks(length) }
-        })
-        const answer = yield* request
-        assertError(answer, 400, "invalid_request")
-        assert.deepStrictEqual(wrongFields(answer), ["reasoning"])
-        assert.isBelow(yield* timesHealth(request), 40, String(length))
-      }
-    })
+  it.effect.runIf(isFull)(
+    "Marks in a field of 4 000 characters cost as some requests do, and the field is named",
+    () =>
+      Effect.gen(function* () {
+        const { token } = yield* onboard()
+        const { id } = yield* openChallenge()
+        for (const length of [16_000, 31_998, 100_000]) {
+          const request = post(`/api/v1/eval/challenges/${id}/predict`, {
+            token,
+            json: { direction: "bullish", confidence: 0.5, reasoning: marks(length) }
+          })
+          const answer = yield* request
+          assertError(answer, 400, "invalid_request")
+          assert.deepStrictEqual(wrongFields(answer), ["reasoning"])
+          assert.isBelow(yield* timesHealth(request), 40, String(length))
+        }
+      })
   )
 
   it.effect.runIf(isFull)(

@@ -1,5 +1,5 @@
 /** One machine, a first start and several replicas under faults. */
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Console, Duration, Effect, Random } from "effect"
 import { campaign } from "../support/faults/campaign.ts"

@@ -7,7 +7,7 @@ import { randomInt } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Config, Console, Context, Effect, Layer } from "effect"
 import { expect } from "vitest"
-import { breadth } from "../support/breadth.ts"
+import { breadth, oneIn } from "../support/breadth.ts"
 import * as addresses from "../support/fuzz/addresses.ts"
 import { makeClient } from "../support/fuzz/client.ts"
 import { operationsOf, parseDocument } from "../support/fuzz/document.ts"
@@ -29,7 +29,7 @@ import type { Fixture } from "../support/fuzz/fixture.ts"
 /** The share of each list of cases, from 0 to 1; the seed chooses them. */
 const share = breadth(0.03, 1)
 const minCases = breadth(1, 7)
-const fewest = breadth(4, 20)
+const fewest = breadth(2, 20)
 const randomRequests = breadth(60, 1500)
 
 class Fuzzing extends Context.Service<
@@ -86,10 +86,20 @@ layer(fuzzing, { excludeTestServices: true })("The OpenAPI document", (it) => {
       timeout
     )
 
+  type Check = (session: Session, fixture: Fixture, operation: Operation) => Effect.Effect<void, unknown>
+
   const ofEach =
-    (check: (session: Session, fixture: Fixture, operation: Operation) => Effect.Effect<void, unknown>) =>
+    (check: Check) =>
     ({ operations, session, fixture }: Fuzzing["Service"]) =>
       Effect.forEach(operations, (operation) => check(session, fixture, operation), { discard: true })
+
+  /** One in four operations, in `npm test`: the same code refuses these requests for all of them. */
+  const ofSome =
+    (check: Check) =>
+    ({ operations, session, fixture }: Fuzzing["Service"]) =>
+      Effect.forEach(oneIn(4, operations), (operation) => check(session, fixture, operation), {
+        discard: true
+      })
 
   holds(
     "An allowed request is accepted, and answered as the document says",
@@ -111,11 +121,11 @@ layer(fuzzing, { excludeTestServices: true })("The OpenAPI document", (it) => {
     ofEach(negative.wrongBodies)
   )
 
-  holds("An optional field that is null is answered as one that is absent", ofEach(nullFields))
+  holds("An optional field that is null is answered as one that is absent", ofSome(nullFields))
 
-  holds("A scope that is missing is told before anything else that is wrong", ofEach(missingScopes))
+  holds("A scope that is missing is told before anything else that is wrong", ofSome(missingScopes))
 
-  holds("A body of the wrong type or size is refused", ofEach(negative.wrongTransport))
+  holds("A body of the wrong type or size is refused", ofSome(negative.wrongTransport))
 
   holds("A form that is not one is refused", ofEach(negative.wrongForms))
 
@@ -131,9 +141,9 @@ layer(fuzzing, { excludeTestServices: true })("The OpenAPI document", (it) => {
 
   holds("A request without a credential of the right kind does nothing", ofEach(addresses.wrongCredentials))
 
-  holds("X-Agent-Id is the token's agent", ofEach(methods.agentHeader))
+  holds("X-Agent-Id is the token's agent", ofSome(methods.agentHeader))
 
-  holds("A header that means nothing here changes nothing", ofEach(methods.otherHeaders))
+  holds("A header that means nothing here changes nothing", ofSome(methods.otherHeaders))
 
   holds("A path takes the documented methods and no other", ({ operations, session, fixture }) =>
     methods.otherMethods(session, fixture, operations)

@@ -1,5 +1,5 @@
 /** Two processes on one database count an agent's limits over both, to the request. */
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"

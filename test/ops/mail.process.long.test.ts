@@ -1,6 +1,6 @@
 /** Mail as operators get it, from Auspex as it runs: a file within a second, or one mail however many replicas send. */
 import { join } from "node:path"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Console, Effect, FileSystem, Schema } from "effect"
 import * as Database from "../../src/layers/postgres/Database.ts"

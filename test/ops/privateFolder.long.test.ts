@@ -4,7 +4,7 @@
  */
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Console, Effect, FileSystem } from "effect"
 import { cleared, project, readyAuspex, stopped, timed } from "../support/process.ts"

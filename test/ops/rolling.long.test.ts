@@ -1,7 +1,7 @@
 /** Nobody notices restarts and upgrades, one replica after the other. */
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,5 +1,5 @@
 /** Auspex as it runs, with recorded prices and a clock that is moved, while nobody does anything. */
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { FetchHttpClient } from "effect/http"

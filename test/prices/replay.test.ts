@@ -1,5 +1,5 @@
 /** Recorded prices: whole weeks, repeated, so that now is always covered and a shown hour stays the same. */
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, it } from "@effect/vitest"
 import { DateTime, Effect, FileSystem, Layer, Path } from "effect"
 import { parse } from "csv-parse/sync"

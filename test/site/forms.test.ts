@@ -7,6 +7,7 @@ import { assets } from "../../src/http/site/assets/assets.ts"
 import { Claims } from "../../src/services/Claims.ts"
 import { StoreUnavailable } from "../../src/services/domain/errors.ts"
 import { claimableByHttp, linksMailedTo, wrongCode, signInFrom, signInLink } from "../support/agents.ts"
+import { isFull } from "../support/breadth.ts"
 import { fundOwnerOf } from "../support/credit.ts"
 import { timesHealth } from "../support/requestCost.ts"
 import { get, post, send, testServer } from "../support/server.ts"
@@ -163,19 +164,23 @@ layer(testServer())("Forms", (it) => {
     })
   )
 
-  it.effect("Forms may have 16 KiB, whose fields cost a few requests to tell apart", () =>
-    Effect.gen(function* () {
-      const sent = (size: number) => {
-        const names = Array.from({ length: size / 4 }, (_, index) => index.toString(36).padStart(3, "0"))
-        return post("/claim/x", {
-          headers: { ...sameOrigin, "content-type": "application/x-www-form-urlencoded" },
-          body: names.join("&").padEnd(size, "x")
-        })
-      }
-      assert.strictEqual((yield* sent(16 * 1024)).status, 403)
-      assert.strictEqual((yield* sent(16 * 1024 + 4)).status, 413)
-      assert.isBelow(yield* timesHealth(sent(16 * 1024)), 40)
+  const manyFields = (size: number) => {
+    const names = Array.from({ length: size / 4 }, (_, index) => index.toString(36).padStart(3, "0"))
+    return post("/claim/x", {
+      headers: { ...sameOrigin, "content-type": "application/x-www-form-urlencoded" },
+      body: names.join("&").padEnd(size, "x")
     })
+  }
+
+  it.effect("Forms may have 16 KiB", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* manyFields(16 * 1024)).status, 403)
+      assert.strictEqual((yield* manyFields(16 * 1024 + 4)).status, 413)
+    })
+  )
+
+  it.effect.runIf(isFull)("The fields of a form of 16 KiB cost a few requests to tell apart", () =>
+    Effect.map(timesHealth(manyFields(16 * 1024)), (times) => assert.isBelow(times, 40))
   )
 
   it.effect("Forms that are not UTF-8 are refused", () =>

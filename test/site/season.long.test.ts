@@ -3,7 +3,7 @@
  * screen, no label covers another, no sentence about proof, rank or counts is false, and nothing is lacking that they
  * are read with.
  */
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"

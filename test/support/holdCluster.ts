@@ -1,5 +1,5 @@
 /** A separate program that runs the embedded PostgreSQL, for tests that kill it: node holdCluster.ts DATA_DIR */
-import { NodeRuntime } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Console, Effect } from "effect"
 import { start } from "../../src/layers/embedded/EmbeddedPostgres.ts"
 

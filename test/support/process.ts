@@ -273,7 +273,7 @@ export const statusOf = (url: string, patience: Duration.Input = "5 seconds") =>
 /** Waits until it reports readiness; fails immediately, with its output, if it ends instead. */
 export const whenReady = Effect.fnUntraced(function* (
   auspex: Auspex,
-  // start.test.ts tests how long a start may take.
+  // start.process.test.ts tests how long a start may take.
   patience: Duration.Input = ample
 ) {
   const died = Effect.flatMap(auspex.ended, ({ code, signal }) =>
@@ -305,7 +305,7 @@ export const stopped = (auspex: Auspex, name: NodeJS.Signals = "SIGTERM") =>
   auspex.signal(name).pipe(
     Effect.andThen(auspex.ended),
     Effect.timeoutOrElse({
-      duration: "25 seconds",
+      duration: ample,
       orElse: () =>
         Effect.fail(new Overdue({ message: `it does not end:\n${auspex.stdout()}${auspex.stderr()}` }))
     })

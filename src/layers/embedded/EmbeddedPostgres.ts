@@ -2,7 +2,7 @@
  * An embedded PostgreSQL, so that nothing has to be installed first: initialised once, kept between starts, restarted when it dies,
  * stopped with the scope.
  */
-import { NodeFileSystem } from "@effect/platform-node"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { dirname, join, resolve } from "node:path"
 import { Clock, Context, Effect, FileSystem, Option } from "effect"
 import type { Redacted, Scope } from "effect"

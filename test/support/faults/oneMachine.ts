@@ -1,5 +1,5 @@
 /** One Auspex with its embedded PostgreSQL, and the faults that can strike it. */
-import { NodeFileSystem } from "@effect/platform-node"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { Clock, Duration, Effect, Exit, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { findAll } from "../../../src/layers/postgres/sql.ts"

@@ -1,11 +1,10 @@
 import { request } from "node:http"
 import { connect, createServer } from "node:net"
 import { join } from "node:path"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import {
   Clock,
-  Console,
   Context,
   DateTime,
   Deferred,
@@ -34,7 +33,6 @@ import {
   stopped,
   temporaryData,
   temporaryDirectory,
-  timed,
   to,
   until,
   usedBy,
@@ -157,29 +155,27 @@ const stalled = (auspex: Auspex, bytes: string) =>
 
 const isGone = (auspex: Auspex) => Effect.map(statusOf(`${auspex.url}/health/live`), (status) => status === 0)
 
-/** The time until it was ready; on a busy machine, where it waits for others, its own processor time. */
-const ownTime = (auspex: Auspex, millis: number) =>
-  process.platform === "linux"
-    ? Effect.map(usedBy(auspex), ({ ticks }) => Math.min(millis, ticks * 10))
-    : Effect.succeed(millis)
+/** In `npm run test:long` the processor time of a start stays below so many milliseconds. */
+const startsWithin = Effect.fnUntraced(function* (auspex: Auspex, millis: number) {
+  if (!isFull || process.platform !== "linux") return
+  const { ticks } = yield* usedBy(auspex)
+  assert.isBelow(ticks * 10, millis)
+})
 
 describe("The command start", () => {
   it.live(
-    "A start is served within 20 s, or 5 s again, finishes its work at SIGTERM, and leaves nothing",
+    "A start serves an empty or a known data directory, finishes its work at SIGTERM, and leaves nothing",
     () =>
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
         const dataDir = yield* temporaryData
         const environment = { AUSPEX_DATA_DIR: dataDir, AUSPEX_JOB_INTERVAL: "200 millis" }
-        const [firstMillis, first] = yield* timed(
-          readyAuspex({ environment: { ...environment, AUSPEX_LOG_FORMAT: "pretty" } })
-        )
+        const first = yield* readyAuspex({ environment: { ...environment, AUSPEX_LOG_FORMAT: "pretty" } })
         yield* until(
           "the banner",
           Effect.sync(() => first.stdout().includes("Ctrl-C"))
         )
-        yield* Console.log(`first start: ready after ${firstMillis} ms`)
-        assert.isBelow(yield* ownTime(first, firstMillis), 20_000)
+        yield* startsWithin(first, 20_000)
 
         const banner = first.stdout()
         const postmaster = yield* Effect.fromOption(yield* postmasterOf(dataDir))
@@ -219,15 +215,12 @@ describe("The command start", () => {
           Effect.andThen(first.signal("SIGTERM"), Effect.orDie(refusing))
         )
         assert.strictEqual(answer, 201)
-        const [drain, end] = yield* timed(first.ended)
-        yield* Console.log(`SIGTERM: ended ${drain} ms after the last answer`)
-        assert.deepStrictEqual(end, { code: 0, signal: null })
+        assert.deepStrictEqual(yield* first.ended, { code: 0, signal: null })
         assert.isFalse(yield* isAlive(postmaster.pid))
         assert.match(first.stdout(), /shutting down[^]*stopped/)
 
-        const [millis, second] = yield* timed(readyAuspex({ environment }))
-        yield* Console.log(`later start: ready after ${millis} ms`)
-        assert.isBelow(yield* ownTime(second, millis), 5000)
+        const second = yield* readyAuspex({ environment })
+        yield* startsWithin(second, 5000)
         yield* Effect.gen(function* () {
           const after = yield* recordOf(agentId, token)
           assert.deepStrictEqual(after.scorecard, before.scorecard)
@@ -243,10 +236,8 @@ describe("The command start", () => {
         const { port, pid } = yield* Effect.fromOption(yield* postmasterOf(dataDir))
         yield* stalled(second, "")
         yield* stalled(second, "GET /health/live HTTP/1.1\r\nHost: auspex\r\n")
-        const [stopping, interrupted] = yield* timed(stopped(second, "SIGINT"))
-        yield* Console.log(`SIGINT: ended after ${stopping} ms, with connections open that ask for nothing`)
-        assert.isBelow(stopping, 10_000)
-        assert.deepStrictEqual(interrupted, { code: 0, signal: null })
+        // The open connections ask for nothing.
+        assert.deepStrictEqual(yield* stopped(second, "SIGINT"), { code: 0, signal: null })
         assert.isFalse(yield* isAlive(pid))
         assert.strictEqual(yield* statusOf(`http://127.0.0.1:${port}`), 0)
         assert.isTrue(yield* isGone(second))
@@ -384,61 +375,63 @@ const startedFields = (auspex: Auspex): unknown =>
     .map((line): unknown => JSON.parse(line))[0]
 
 describe("A start", () => {
-  it.live("A start that waits for another's migration is live and not ready, and puts all others off", () =>
-    Effect.gen(function* () {
-      const owner = yield* emptyDatabase
-      const sql = yield* Effect.map(Layer.build(poolOn(owner)), Context.get(SqlClient.SqlClient))
-      const opsPort = yield* freePort
-      const migrated = yield* Deferred.make<void>()
-      const migrating = yield* Effect.forkScoped(
-        sql.withTransaction(
-          Effect.andThen(
-            sql`select pg_advisory_xact_lock(${Database.migrationLock})`,
-            Deferred.await(migrated)
+  it.live.runIf(isFull)(
+    "A start that waits for another's migration is live and not ready, and puts all others off",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* emptyDatabase
+        const sql = yield* Effect.map(Layer.build(poolOn(owner)), Context.get(SqlClient.SqlClient))
+        const opsPort = yield* freePort
+        const migrated = yield* Deferred.make<void>()
+        const migrating = yield* Effect.forkScoped(
+          sql.withTransaction(
+            Effect.andThen(
+              sql`select pg_advisory_xact_lock(${Database.migrationLock})`,
+              Deferred.await(migrated)
+            )
           )
         )
-      )
-      const auspex = yield* startAuspex({
-        environment: replicaEnvironment(runnersUrl(owner), {
-          AUSPEX_MIGRATION_URL: Redacted.value(owner),
-          AUSPEX_OPS_PORT: String(opsPort)
+        const auspex = yield* startAuspex({
+          environment: replicaEnvironment(runnersUrl(owner), {
+            AUSPEX_MIGRATION_URL: Redacted.value(owner),
+            AUSPEX_OPS_PORT: String(opsPort)
+          })
         })
-      })
-      const operations = { ...auspex, url: `http://127.0.0.1:${opsPort}`, port: opsPort }
-      const readiness = get("/health/ready").pipe(
-        Effect.catchDefect(() => Effect.succeed({ status: 0, json: {}, text: "" }))
-      )
-      const reason = "another instance migrates the database"
-      yield* until(
-        "it says why it is not ready",
-        Effect.map(readiness.pipe(to(auspex)), ({ text }) => text.includes(reason))
-      )
-      for (const place of [auspex, operations]) {
-        const ready = yield* readiness.pipe(to(place))
-        assert.deepStrictEqual<unknown>(
-          [ready.status, ready.json],
-          [503, { status: "not_ready", checks: [{ name: "starting", ok: false, reason }] }]
+        const operations = { ...auspex, url: `http://127.0.0.1:${opsPort}`, port: opsPort }
+        const readiness = get("/health/ready").pipe(
+          Effect.catchDefect(() => Effect.succeed({ status: 0, json: {}, text: "" }))
         )
-        assert.strictEqual(yield* statusOf(`${place.url}/health/live`), 200)
-      }
-      assert.strictEqual(yield* statusOf(`${operations.url}/metrics`), 200)
-      const early = yield* post("/api/v1/agent/registry/register", { json: { name: "early" } }).pipe(
-        to(auspex)
-      )
-      assert.deepStrictEqual<unknown>(
-        [early.status, early.json["code"], early.headers.get("retry-after")],
-        [503, "unavailable", "1"]
-      )
-      yield* Deferred.succeed(migrated, undefined)
-      yield* Fiber.join(migrating)
-      yield* whenReady(auspex)
-      yield* whenReady({ ...auspex, url: operations.url })
-      const { status } = yield* post("/api/v1/agent/registry/register", { json: { name: "early" } }).pipe(
-        to(auspex)
-      )
-      assert.strictEqual(status, 201)
-      yield* stopped(auspex)
-    }).pipe(Effect.scoped)
+        const reason = "another instance migrates the database"
+        yield* until(
+          "it says why it is not ready",
+          Effect.map(readiness.pipe(to(auspex)), ({ text }) => text.includes(reason))
+        )
+        for (const place of [auspex, operations]) {
+          const ready = yield* readiness.pipe(to(place))
+          assert.deepStrictEqual<unknown>(
+            [ready.status, ready.json],
+            [503, { status: "not_ready", checks: [{ name: "starting", ok: false, reason }] }]
+          )
+          assert.strictEqual(yield* statusOf(`${place.url}/health/live`), 200)
+        }
+        assert.strictEqual(yield* statusOf(`${operations.url}/metrics`), 200)
+        const early = yield* post("/api/v1/agent/registry/register", { json: { name: "early" } }).pipe(
+          to(auspex)
+        )
+        assert.deepStrictEqual<unknown>(
+          [early.status, early.json["code"], early.headers.get("retry-after")],
+          [503, "unavailable", "1"]
+        )
+        yield* Deferred.succeed(migrated, undefined)
+        yield* Fiber.join(migrating)
+        yield* whenReady(auspex)
+        yield* whenReady({ ...auspex, url: operations.url })
+        const { status } = yield* post("/api/v1/agent/registry/register", { json: { name: "early" } }).pipe(
+          to(auspex)
+        )
+        assert.strictEqual(status, 201)
+        yield* stopped(auspex)
+      }).pipe(Effect.scoped)
   )
 })
 
@@ -579,13 +572,10 @@ describe.runIf(isFull)("Two replicas on one database", () => {
         json: { suspended: true }
       })
       assert.strictEqual((yield* suspended.pipe(to(one))).status, 200)
-      const [millis] = yield* timed(
-        until(
-          "the token is ended at the other replica",
-          Effect.map(profile, ({ status }) => status === 401)
-        )
+      yield* until(
+        "the token is ended at the other replica",
+        Effect.map(profile, ({ status }) => status === 401)
       )
-      yield* Console.log(`suspension at one replica ended the token at the other after ${millis} ms`)
       assert.strictEqual((yield* askForToken(agent.agentId, agent.secret).pipe(to(other))).status, 403)
 
       const ends = yield* Effect.all([stopped(one), stopped(other)], { concurrency: "unbounded" })

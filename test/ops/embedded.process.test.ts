@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, Redacted, Schedule } from "effect"
@@ -77,7 +77,7 @@ const rarely = <E>(name: string, check: Check<E>) =>
   it.live.runIf(isFull)(name, () => Effect.provide(check, NodeServices.layer))
 
 describe("The embedded PostgreSQL", () => {
-  rule(
+  rarely(
     "The embedded PostgreSQL says its password in no trace and no log",
     Effect.gen(function* () {
       const { lines, spans } = yield* TelemetryRecorder
@@ -146,7 +146,7 @@ describe("The embedded PostgreSQL", () => {
     })
   )
 
-  rule(
+  rarely(
     "The embedded PostgreSQL works at a path of any name, and replaces a lost password",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
