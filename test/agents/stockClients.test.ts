@@ -3,7 +3,7 @@ import { createPrivateKey } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as oauth from "oauth4webapi"
-import * as openid from "openid-client"
+import * as client from "openid-client"
 import { onboard } from "../support/agents.ts"
 import { ecPair, onboardWithKey, rsaPair } from "../support/assertions.ts"
 import type { KeyPair } from "../support/assertions.ts"
@@ -45,17 +45,36 @@ const byOauth4webapi = async (url: string, agentId: string, authentication: oaut
   const issuer = new URL(url)
   const found = await oauth.discoveryRequest(issuer, { algorithm: "oauth2", ...insecure })
   const server = await oauth.processDiscoveryResponse(issuer, found)
-  const client: oauth.Client = { client_id: agentId }
-  const response = await oauth.clientCredentialsGrantRequest(server, client, authentication, {}, insecure)
-  return oauth.processClientCredentialsResponse(server, client, response)
+  const registered: oauth.Client = { client_id: agentId }
+  const response = await oauth.clientCredentialsGrantRequest(server, registered, authentication, {}, insecure)
+  return oauth.processClientCredentialsResponse(server, registered, response)
 }
 
-const byOpenidClient = async (url: string, agentId: string, authentication: openid.ClientAuth) => {
-  const configuration = await openid.discovery(new URL(url), agentId, undefined, authentication, {
+const byOpenidClient = async (url: string, agentId: string, authentication: client.ClientAuth) => {
+  const configuration = await client.discovery(new URL(url), agentId, undefined, authentication, {
     algorithm: "oauth2",
-    execute: [openid.allowInsecureRequests]
+    execute: [client.allowInsecureRequests]
   })
-  return openid.clientCredentialsGrant(configuration)
+  return client.clientCredentialsGrant(configuration)
+}
+
+/** The lines of docs/api.md. */
+const byDocumentedLines = async (base: string, agentId: string, key: CryptoKey) => {
+  const toTokenEndpoint: client.ModifyAssertionOptions = {
+    [client.modifyAssertion]: (_, payload) => {
+      payload["aud"] = `${base}/api/v1/agent/auth/token`
+    }
+  }
+  const config = await client.discovery(
+    new URL(base),
+    agentId,
+    undefined,
+    client.PrivateKeyJwt(key, toTokenEndpoint),
+    // The second option is for plain http on loopback.
+    { algorithm: "oauth2", execute: [client.allowInsecureRequests] }
+  )
+  const { access_token } = await client.clientCredentialsGrant(config)
+  return access_token
 }
 
 const stock = { oauth4webapi: byOauth4webapi, "openid-client": byOpenidClient } as const
@@ -77,12 +96,12 @@ layer(server, { excludeTestServices: true })("The token endpoint", (it) => {
           [rsa.agentId, oauth.PrivateKeyJwt(yield* keyOf(rsa), override)],
           [ec.agentId, oauth.PrivateKeyJwt({ key: yield* keyOf(ec), kid: "mine" }, override)]
         ] as const
-        for (const [client, authentication] of ways) {
-          const token = yield* Effect.promise(() => ask(url, client, authentication))
+        for (const [id, authentication] of ways) {
+          const token = yield* Effect.promise(() => ask(url, id, authentication))
           assert.strictEqual(token.token_type, "bearer")
           assert.strictEqual(token.expires_in, 3600)
           assert.isString(token["claim_note"])
-          assert.strictEqual((yield* selfOf(token.access_token)).json["agent_id"], client)
+          assert.strictEqual((yield* selfOf(token.access_token)).json["agent_id"], id)
         }
         // Their default audience is the issuer, which is refused with the right audience.
         const byDefault = oauth.PrivateKeyJwt(yield* keyOf(ec))
@@ -101,5 +120,15 @@ layer(server, { excludeTestServices: true })("The token endpoint", (it) => {
         )
         assert.instanceOf(basic.cause, oauth.WWWAuthenticateChallengeError)
       })
+  )
+
+  it.effect("The token endpoint gives a token to the lines that the documentation shows", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const { agentId, pair } = yield* onboardWithKey(ecPair())
+      const key = yield* Effect.promise(() => webKey(pair))
+      const token = yield* Effect.promise(() => byDocumentedLines(url, agentId, key))
+      assert.strictEqual((yield* selfOf(token)).json["agent_id"], agentId)
+    })
   )
 })

@@ -18,7 +18,7 @@ const program = (args: ReadonlyArray<string>, input = "") =>
   })
 
 layer(testServer())("The program cli/admin.ts", (it) => {
-  it.effect("exits with 0, or with 1 and a line on stderr", () =>
+  it.effect("The program exits with 0, or with 1 and a line on stderr", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const admin = (...args: ReadonlyArray<string>) => program(["cli/admin.ts", ...args, "--url", url])
@@ -34,7 +34,7 @@ layer(testServer())("The program cli/admin.ts", (it) => {
 })
 
 describe("The program cli/verify.ts", () => {
-  it.effect("reads what is piped in, and exits with 0 or 1", () =>
+  it.effect("The program reads what is piped in, and exits with 0 or 1", () =>
     Effect.gen(function* () {
       const key = noteKey("auspex.example/log/global")
       const prediction = sealed()

@@ -1,6 +1,6 @@
 /** The documentation is held to the code wherever a machine can. */
 import { spawnSync } from "node:child_process"
-import { existsSync, readFileSync, readdirSync } from "node:fs"
+import { existsSync, globSync, readFileSync, readdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { configurationPage } from "../../scripts/configurationPage.ts"
@@ -23,6 +23,18 @@ describe("The documentation", () => {
       for (const [, target] of read(page).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
         if (target === undefined || /^https?:/.test(target)) continue
         assert.isTrue(existsSync(join(root, dirname(page), target)), `${page} links to ${target}`)
+      }
+    }
+  })
+
+  it("The documentation shows TypeScript that a test has, so that the compiler checks it", () => {
+    const lines = (text: string) => text.split("\n").map((line) => line.trim())
+    const tests = globSync("test/**/*.ts", { cwd: root }).map((path) => lines(read(path)).join("\n"))
+    for (const page of pages) {
+      for (const [, block = ""] of read(page).matchAll(/^```ts\n([^]*?)^```$/gm)) {
+        const parts = lines(block.trim()).join("\n").split("\n\n")
+        const isChecked = tests.some((test) => parts.every((part) => test.includes(part)))
+        assert.isTrue(isChecked, `no test has these lines of ${page}:\n${block}`)
       }
     }
   })
