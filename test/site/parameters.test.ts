@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { pageMethods, pagePaths } from "../../src/http/site/paths.ts"
 import { ownerVisitor } from "../support/agents.ts"
+import { oneIn } from "../support/breadth.ts"
 import { publicFixture } from "../support/publicFixture.ts"
 import { testServer } from "../support/server.ts"
 import { textOf } from "../support/visitor.ts"
@@ -44,7 +45,7 @@ layer(testServer({ environment }))("A page", (it) => {
         return ofOwner.replaceAll(/:\w+/g, (part) => parts[part] ?? "none")
       }
       const pages = Object.values(pagePaths).filter((path) => pageMethods[path].includes("GET"))
-      for (const path of pages) {
+      for (const path of oneIn(4, pages)) {
         const address = addressOf(path)
         for (const language of isOwners(path) ? [""] : ["", "lang=zh"]) {
           const plain = yield* visitor.open(language === "" ? address : `${address}?${language}`)
