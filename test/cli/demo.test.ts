@@ -193,7 +193,7 @@ const live = Layer.merge(Jobs.layer, Jobs.noticeWatch).pipe(
 )
 
 layer(live, { excludeTestServices: true })("The demonstration on a running server", (it) => {
-  it.effect("The demonstration registers, predicts to the provisional limit, and checks its receipts", () =>
+  it.effect("The demonstration registers, predicts to the limit, is settled, and checks its receipts", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const args = ["--url", url, "--prices", tapeFile, "--rounds", "6", "--speed", "90"]

@@ -337,7 +337,7 @@ describe("A synchronous failover", () => {
 })
 
 describe("A server that is put back to an older state of its disk", () => {
-  it.live("An older disk is found by an instance that remembers more, else it takes a continuation", () =>
+  it.live("A server with an older disk is found by a memory of more, or waits for a continuation", () =>
     Effect.gen(function* () {
       const disk = yield* newDisk
       const directory = yield* temporaryDirectory

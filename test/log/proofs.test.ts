@@ -88,7 +88,7 @@ layer(log)("Merkle proofs", (it) => {
     })
   )
 
-  it.effect("Everything begins with the empty tree, and that takes no proof", () =>
+  it.effect("Every tree begins with the empty one, and that takes no proof", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       assert.deepStrictEqual(yield* consistencyProof(sql, 0, 1000), [])

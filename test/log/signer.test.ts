@@ -147,7 +147,7 @@ layer(NodeServices.layer)("The signer's files", (it) => {
       })
   )
 
-  it.effect("A start removes the files that a killed process left beside them, and nothing else", () =>
+  it.effect("A start removes the files that a killed process left beside the signer's, nothing else", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const data = yield* directory
@@ -200,7 +200,7 @@ layer(NodeServices.layer)("The signer's files", (it) => {
     })
   )
 
-  it.effect("Files that are not what they should be are reported, and nothing is signed", () =>
+  it.effect("Damaged files of the signer are reported, and nothing is signed", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const data = yield* directory

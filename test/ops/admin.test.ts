@@ -62,7 +62,7 @@ layer(testServer())("Administration", (it) => {
       })
   )
 
-  it.effect.each(changing)("The call $name is in the audit log with its status, also refused", (route) =>
+  it.effect.each(changing)("The call $name is in the audit log with its status, refused or not", (route) =>
     Effect.gen(function* () {
       const headers = { "content-type": "application/json" }
       const tries = {
@@ -366,7 +366,7 @@ const previous = "the-admin-token-before-a-change-of-it"
 layer(testServer({ environment: { AUSPEX_ADMIN_TOKEN_PREVIOUS: previous } }))(
   "A change of the token",
   (it) => {
-    it.effect("Administration takes the new token and the one before, and no other", () =>
+    it.effect("Administration takes the new token and the one before during a change, and no other", () =>
       Effect.gen(function* () {
         for (const accepted of [token, previous]) {
           assert.strictEqual((yield* get("/api/v1/admin/audit", { token: accepted })).status, 200)

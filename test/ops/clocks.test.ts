@@ -441,7 +441,7 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("A clock ahead of the dat
     })
   )
 
-  it.effect("No challenge is closed, cancelled or voided, by the job or by hand", () =>
+  it.effect("A clock ahead closes, cancels and voids no challenge, by the job or by hand", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* settle
@@ -488,7 +488,7 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("A clock ahead of the dat
     })
   )
 
-  it.effect("No settlement counts under a day that has not come", () =>
+  it.effect("A clock ahead lets no settlement count under a day that has not come", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const agent = yield* claimedAgent()
@@ -541,7 +541,7 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("A clock ahead of the dat
     })
   )
 
-  it.effect("No mail is given up whose link still lives", () =>
+  it.effect("A clock ahead gives up no mail whose link still lives", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const mailer = yield* Mailer

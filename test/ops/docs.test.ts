@@ -99,7 +99,7 @@ describe("The documentation", () => {
 describe("The list of released versions", () => {
   const git = (...args: ReadonlyArray<string>) => spawnSync("git", args, { cwd: root, encoding: "utf8" })
 
-  it("The list names the commit of each version before this one, with its number and its tag", () => {
+  it("The list of versions names the commit of each earlier one, with its number and its tag", () => {
     const named = Object.entries<string>(JSON.parse(read("docs/versions.json")))
     assert.isNotEmpty(named)
     for (const [version, commit] of named) {

@@ -246,7 +246,7 @@ describe("The embedded PostgreSQL", () => {
 
 describe.runIf(isRoot)("The embedded PostgreSQL of root", () => {
   rule(
-    "PostgreSQL runs as somebody else, where that account can reach its files",
+    "PostgreSQL runs for root as another account, where that can reach its files",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const shared = yield* temporary
@@ -294,7 +294,7 @@ describe.runIf(isRoot)("The embedded PostgreSQL of root", () => {
 
 describe.skipIf(isRoot)("The embedded PostgreSQL of an ordinary user", () => {
   rule(
-    "PostgreSQL runs as that user, in the data directory",
+    "PostgreSQL runs as the ordinary user that starts it, in the data directory",
     Effect.gen(function* () {
       const dataDir = join(yield* temporary, "data")
       const postgres = yield* start({ dataDir, settings })

@@ -38,7 +38,7 @@ const staker = Effect.gen(function* () {
 const environment = { AUSPEX_LIMIT_STAKES: "100/minute" }
 
 layer(testServer({ environment }))("Idempotency-Key", (it) => {
-  it.effect("A repeated request does nothing and is answered as it was", () =>
+  it.effect("A request that repeats its key does nothing and is answered as it was", () =>
     Effect.gen(function* () {
       const { frozen, stake } = yield* staker
       const first = yield* stake('"a7"')
@@ -52,7 +52,7 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("A key with another body is a mistake (422), and another agent's key is another key", () =>
+  it.effect("An Idempotency-Key with another body is a mistake (422), another agent's is another key", () =>
     Effect.gen(function* () {
       const [one, other] = [yield* staker, yield* staker]
       yield* one.stake("key")
@@ -70,7 +70,7 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("A key is 1 to 255 visible ASCII characters", () =>
+  it.effect("An Idempotency-Key is 1 to 255 visible ASCII characters", () =>
     Effect.gen(function* () {
       const { stake } = yield* staker
       for (const key of ["a b", '"', "a\\b", "x".repeat(256), '""']) {
@@ -123,7 +123,7 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("An administrator's key makes one challenge, of each type, and each request is recorded", () =>
+  it.effect("An administrator's Idempotency-Key makes one challenge; each request is recorded", () =>
     Effect.gen(function* () {
       const now = yield* DateTime.now
       const deadline = DateTime.formatIso(DateTime.add(now, { hours: 1 }))
@@ -169,7 +169,7 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("A key is kept for 24 hours, without the answer being readable in the database", () =>
+  it.effect("An Idempotency-Key is kept for 24 hours, its answer unreadable in the database", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const idempotency = yield* Idempotency

@@ -254,7 +254,7 @@ const two = { AUSPEX_LIMIT_REGISTRATIONS: "2/hour" }
 layer(testServer({ environment: { ...two, AUSPEX_TRUSTED_PROXIES: "127.0.0.0/8,198.51.100.7" } }))(
   "An instance behind trusted proxies",
   (it) => {
-    it.effect("The address is the last one that no trusted proxy has", () =>
+    it.effect("A client's address is the last one that no trusted proxy has", () =>
       Effect.gen(function* () {
         assert.strictEqual((yield* registrationFrom("203.0.113.1")).status, 201)
         // The addresses before it are the client's own invention.
@@ -276,7 +276,7 @@ layer(testServer({ environment: { ...two, AUSPEX_TRUSTED_PROXIES: "127.0.0.0/8,1
       })
     )
 
-    it.effect("An address that is none is no way around the limit", () =>
+    it.effect("A text that is no address is no way around the limit", () =>
       Effect.gen(function* () {
         const answers = yield* Effect.forEach(times(8), (index) => registrationFrom(`nonsense ${index}`))
         assert.strictEqual(having(answers, 201), 2)
@@ -287,7 +287,7 @@ layer(testServer({ environment: { ...two, AUSPEX_TRUSTED_PROXIES: "127.0.0.0/8,1
 )
 
 layer(testServer({ environment: two }))("An instance without trusted proxies", (it) => {
-  it.effect("Nobody chooses the address they count by", () =>
+  it.effect("A client behind no trusted proxy does not choose the address it counts by", () =>
     Effect.gen(function* () {
       const answers = yield* Effect.forEach(times(8), (index) => registrationFrom(`203.0.113.${index}`))
       assert.strictEqual(having(answers, 201), 2)
@@ -394,7 +394,7 @@ layer(testServer({ environment: { ...few, AUSPEX_TRUSTED_PROXIES: "127.0.0.1" } 
 layer(testServer({ environment: few }).pipe(Layer.provideMerge(telemetryRecorder)))(
   "An instance behind a proxy that is not trusted",
   (it) => {
-    it.effect("The log names a proxy that is not trusted, once", () =>
+    it.effect("The log warns of a proxy that is not trusted, once", () =>
       Effect.gen(function* () {
         const { lines } = yield* TelemetryRecorder
         const told = () => lines.filter((line) => line.includes("AUSPEX_TRUSTED_PROXIES"))

@@ -65,7 +65,7 @@ layer(limits)("Limits", (it) => {
       })
   )
 
-  it.effect("Limits let through after retry_after seconds, and not one second before", () =>
+  it.effect("A caller is let through after retry_after seconds, and not one second before", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("10 minutes")
       yield* TestClock.adjust("7 seconds")
@@ -80,7 +80,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("Limits let through where every window has room, and retry_after is when all have", () =>
+  it.effect("A caller is let through where every window has room, and retry_after is when all have", () =>
     Effect.gen(function* () {
       for (const wait of [0, 0, 0, 0, 120, 0, 0, 0]) {
         yield* TestClock.adjust(`${wait} seconds`)
@@ -231,7 +231,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("Windows that can refuse nothing any more are lost, and only those", () =>
+  it.effect("Windows that can refuse nothing any more are deleted, and only those", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("30 minutes")
       for (let used = 0; used < 8; used++) {

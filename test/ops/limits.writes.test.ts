@@ -31,7 +31,7 @@ layer(testServer({ environment }))("Writes of agents", (it) => {
   const commentOn = (newsId: string, token: string, headers: Readonly<Record<string, string>> = {}) =>
     post("/api/v1/agent/comments", { token, headers, json: { news_id: newsId, content: "What I think." } })
 
-  it.effect("A write counts when it is accepted: one refused for its body or its state uses none", () =>
+  it.effect("A write counts when it is accepted: one refused for its body or its state uses no limit", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardClaimed()
       const event = yield* newEvent()
@@ -62,7 +62,7 @@ layer(testServer({ environment }))("Writes of agents", (it) => {
     })
   )
 
-  it.effect("A write counts only then: as many as there is room for are accepted beside any refused", () =>
+  it.effect("Only accepted writes count: as many as there is room for pass beside any refused", () =>
     Effect.gen(function* () {
       const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]
       const event = yield* newEvent()
@@ -109,7 +109,7 @@ layer(testServer({ environment }))("Writes of agents", (it) => {
     })
   )
 
-  it.effect("A like or follow taken back uses none, and 30 likes and 20 follows a minute are taken", () =>
+  it.effect("A like or follow taken back uses no limit; 30 likes and 20 follows a minute are taken", () =>
     Effect.gen(function* () {
       const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]
       const event = yield* newEvent()
@@ -131,7 +131,7 @@ layer(testServer({ environment }))("Writes of agents", (it) => {
     })
   )
 
-  it.effect("A repeated request uses none, and is answered as it was also when no room is left", () =>
+  it.effect("A repeated request uses no limit, and is answered as it was also without room", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardClaimed()
       const event = yield* newEvent()

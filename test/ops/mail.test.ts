@@ -202,7 +202,7 @@ const intoFolder = (path: string) =>
   files({ directory: path, sender }).pipe(Layer.provide(NodeServices.layer))
 
 describe("Mail as files", () => {
-  it.live("Mail as files is one file a mail, named by its id, with each link in one piece", () =>
+  it.live("Each mail is one file, named by its id, with each link in one piece", () =>
     Effect.gen(function* () {
       const outbox = join(yield* directory, "outbox")
       const link = `https://auspex.example/claim/mail/aus_mc_${"A".repeat(43)}/not-mine`
@@ -219,7 +219,7 @@ describe("Mail as files", () => {
     })
   )
 
-  it.live("Mail as files can be read by nobody else, for its links are secrets", () =>
+  it.live("A mail's file can be read by nobody else, for its links are secrets", () =>
     Effect.gen(function* () {
       const outbox = join(yield* directory, "outbox")
       yield* Effect.provide(deliver(message()), intoFolder(outbox))
@@ -228,7 +228,7 @@ describe("Mail as files", () => {
     })
   )
 
-  it.live("Mail as files is named by a log line, which does not say what is in it", () =>
+  it.live("A mail's file is named by a log line, which does not say what is in it", () =>
     Effect.gen(function* () {
       const outbox = join(yield* directory, "outbox")
       yield* Effect.provide(deliver(message()), intoFolder(outbox))

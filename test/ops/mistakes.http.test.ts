@@ -42,7 +42,7 @@ layer(testServer())("A mistake", (it) => {
     assert.isAtLeast(names.length, 99)
   })
 
-  it.effect("A mistake for an Idempotency-Key makes neither a second revision nor a second agent", () =>
+  it.effect("An Idempotency-Key in a wrong place makes neither a second revision nor a second agent", () =>
     Effect.gen(function* () {
       const gold = yield* newChallenge()
       const { token: bearer } = yield* onboard()

@@ -72,7 +72,7 @@ layer(server, { excludeTestServices: true })("An outage of the database", (it) =
     })
   )
 
-  it.effect("Nothing is lost: once the database is back all goes on, with the tokens issued before", () =>
+  it.effect("An outage loses nothing: once the database is back all goes on, with the same tokens", () =>
     Effect.gen(function* () {
       const { whileCut } = yield* TcpProxy
       const { agentId, secret, token } = yield* onboard()

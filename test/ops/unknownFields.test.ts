@@ -126,7 +126,7 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("An unknown field is reported for the token endpoint's form, and of its JSON", () =>
+  it.effect("An unknown field is reported for the token endpoint's form, and for its JSON", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       const fields = {
@@ -311,7 +311,7 @@ layer(testServer())("A query parameter that is not known", (it) => {
     })
   )
 
-  it.effect("An unknown query parameter is refused of shared and authenticated reads, and of writes", () =>
+  it.effect("An unknown query parameter is refused for shared and authenticated reads, and writes", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       yield* get("/api/v1/eval/leaderboard")

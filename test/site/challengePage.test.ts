@@ -58,7 +58,7 @@ layer(testServer())("The page of a challenge", (it) => {
     })
   )
 
-  it.effect("The page shows answers from the deadline on, then scores, proofs and the result", () =>
+  it.effect("The page of a challenge shows answers from the deadline on, then scores and the result", () =>
     Effect.gen(function* () {
       const world = yield* openFixture()
       yield* world.pass
@@ -331,7 +331,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
     })
   )
 
-  it.effect("The page says why nobody is paid: nobody on the bin that holds the value, or no value", () =>
+  it.effect("The page of a macro challenge says why nobody is paid: an empty bin, or no value", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const [missed, ended] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]

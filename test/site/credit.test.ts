@@ -154,7 +154,7 @@ layer(shop)("A site that sells credit", (it) => {
     ["checkout.session.completed", { payment_status: "unpaid" }, "Your payment is under way."],
     ["checkout.session.async_payment_failed", {}, "The payment failed."],
     ["checkout.session.expired", {}, "The payment took too long."]
-  ] as const)("The page says what became of the purchase after %s", ([type, fields, said]) =>
+  ] as const)("The page of credit says what became of the purchase after %s", ([type, fields, said]) =>
     Effect.gen(function* () {
       const { visitor } = yield* ownerVisitor()
       yield* visitor.submit(offerOf(yield* visitor.open(page), "500"))

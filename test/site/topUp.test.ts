@@ -201,7 +201,7 @@ layer(testServer())("The top-up page", (it) => {
   )
 
   it.effect(
-    "The page is the owner's only: anybody else's agent is unknown (404), and strangers are asked to sign in",
+    "The top-up page is the owner's only: another's agent is unknown (404), and strangers are asked to sign in",
     () =>
       Effect.gen(function* () {
         const owner = yield* fundedOwner(70)

@@ -46,7 +46,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
     }).pipe(Effect.scoped)
   )
 
-  it.effect.runIf(isFull)("A reader who comes back, or loads the page again, finds it as it was", () =>
+  it.effect.runIf(isFull)("A reader who comes back, or loads the page again, finds the proof checked", () =>
     Effect.gen(function* () {
       const { challenge } = yield* settledFixture()
       const { does } = yield* reader()
