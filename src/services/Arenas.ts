@@ -11,21 +11,10 @@ import { AnyStatus, ChallengeType, Direction, MacroBin } from "./domain/Challeng
 import type {
   ActiveChallenges,
   AnyChallenge,
-  Challenge,
-  Challenges,
-  MacroStatus,
-  MacroChallenge,
-  MacroChallenges,
-  NewMacroChallenge,
-  PriceEventStatus,
-  PriceEvent,
-  PriceEventList,
-  NewPriceEvent,
   ChallengeCancelled,
-  ChallengeState,
-  ChallengeStatus,
-  NewChallenge,
-  TargetPaused,
+  ChallengeOf,
+  NewChallengeOf,
+  NotCreated,
   ChallengeClosed,
   NotRecordedInTime,
   ListCounts,
@@ -108,7 +97,7 @@ export interface Submission {
   readonly agentId: AgentId
   readonly challengeId: string
   /** Where a challenge of another type is unknown. */
-  readonly type?: typeof ChallengeType.Type
+  readonly type?: ChallengeType
   readonly answer: NewAnswer
   /** When the body had been read. */
   readonly receivedAt: DateTime.Utc
@@ -222,67 +211,54 @@ export const Results = Schema.Struct({
 export type Results = typeof Results.Type
 
 export interface ChallengeFilter {
-  readonly status?: ChallengeStatus | undefined
+  readonly status?: AnyStatus | undefined
   readonly eventId?: EventId | undefined
   readonly asset?: string | undefined
 }
 
 export interface OwnPredictionFilter {
   readonly challengeId?: string | undefined
-  readonly type?: typeof ChallengeType.Type | undefined
+  readonly type?: ChallengeType | undefined
   readonly status?: AnyStatus | undefined
 }
 
-/** Challenges on which way a price moves. */
-export interface DirectionalArena {
-  readonly get: (challengeId: string) => Effect.Effect<Challenge, NotFound>
-  readonly list: (filter: ChallengeFilter, page: Page) => Effect.Effect<Challenges, InvalidRequest>
-  /** Open challenges of the agent's subscribed scopes. */
-  readonly active: (agentId: AgentId, page: Page) => Effect.Effect<ActiveChallenges, InvalidRequest>
-  readonly paperSignals: (
-    agentId: AgentId,
-    challengeId: string,
-    page: Page
-  ) => Effect.Effect<typeof PaperSignals.Type, NotFound | InvalidRequest>
-  /** Administration. */
-  readonly create: (
-    challenge: NewChallenge
-  ) => Effect.Effect<Challenge, InvalidRequest | NotFound | TargetPaused>
-  /** Administration. Nobody is scored by a cancelled challenge. */
-  readonly cancel: (
-    challengeId: string,
-    reason: string
-  ) => Effect.Effect<Challenge, NotFound | ChallengeState>
+/** An item of a batch: an answer that was read, or the error by which it is refused. */
+export interface BatchItem<E> {
+  readonly submission: Result.Result<Submission, E>
+  /** What it counts towards, also if it is refused. */
+  readonly uses: ReadonlyArray<Use>
 }
 
-export interface MacroArena {
-  readonly get: (challengeId: string) => Effect.Effect<MacroChallenge, NotFound>
-  /** Newest first; of every status without one. */
-  readonly list: (
-    status: MacroStatus | undefined,
-    page: Page
-  ) => Effect.Effect<typeof MacroChallenges.Type, InvalidRequest>
-  /** Administration. */
-  readonly create: (challenge: NewMacroChallenge) => Effect.Effect<MacroChallenge, InvalidRequest>
-}
-
-export interface PriceEventArena {
-  readonly get: (challengeId: string) => Effect.Effect<PriceEvent, NotFound>
-  /** Newest first; of every status without one. */
-  readonly list: (
-    status: PriceEventStatus | undefined,
-    page: Page
-  ) => Effect.Effect<typeof PriceEventList.Type, InvalidRequest>
-  /** Administration. */
-  readonly create: (challenge: NewPriceEvent) => Effect.Effect<PriceEvent, InvalidRequest>
+export interface BatchOutcome<E> {
+  readonly outcome: Result.Result<Predicted, E | PredictionRefused>
+  /** False of an item that a full limit kept from being tried. */
+  readonly wasTried: boolean
 }
 
 export class Arenas extends Context.Service<
   Arenas,
   {
-    readonly directional: DirectionalArena
-    readonly macro: MacroArena
-    readonly priceEvents: PriceEventArena
+    readonly get: (challengeId: string) => Effect.Effect<AnyChallenge, NotFound>
+    /** The challenges of another type are unknown to it. */
+    readonly getOf: <Type extends ChallengeType>(
+      type: Type,
+      challengeId: string
+    ) => Effect.Effect<ChallengeOf<Type>, NotFound>
+    /** The challenges of a type, newest first; of every status without one. */
+    readonly list: <Type extends ChallengeType>(
+      type: Type,
+      filter: ChallengeFilter,
+      page: Page
+    ) => Effect.Effect<PageOf<ChallengeOf<Type>>, InvalidRequest>
+    /** How many challenges of a type the filter lets through. */
+    readonly total: (type: ChallengeType, filter: ChallengeFilter) => Effect.Effect<number>
+    /** Open directional challenges of the agent's subscribed scopes. */
+    readonly active: (agentId: AgentId, page: Page) => Effect.Effect<ActiveChallenges, InvalidRequest>
+    /** Administration, and schedules. */
+    readonly create: <Type extends ChallengeType>(
+      type: Type,
+      challenge: NewChallengeOf<Type>
+    ) => Effect.Effect<ChallengeOf<Type>, NotCreated<Type>>
     /**
      * Records predictions, their revisions, or, when a directional challenge is closed or resolved, paper-trade signals: each
      * with an outcome of its own, as if it had come alone, one after the other. One with an amount is recorded with its
@@ -291,13 +267,28 @@ export class Arenas extends Context.Service<
     readonly predict: (
       submissions: ReadonlyArray<Submission>
     ) => Effect.Effect<ReadonlyArray<Result.Result<Predicted, PredictionRefused | LimitReached>>>
-    /** What the work records is recorded together, or, where the database is lost meanwhile, not at all. */
-    readonly together: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /**
+     * Records the answers of one agent as `predict` does, each within its limits, in the order of the items. All are recorded together,
+     * or, where the database is lost meanwhile, not at all.
+     */
+    readonly predictBatch: <E>(
+      agentId: AgentId,
+      items: ReadonlyArray<BatchItem<E>>
+    ) => Effect.Effect<ReadonlyArray<BatchOutcome<E>>>
+    /** The agent's signals on a directional challenge, with their virtual positions. */
+    readonly paperSignals: (
+      agentId: AgentId,
+      challengeId: string,
+      page: Page
+    ) => Effect.Effect<typeof PaperSignals.Type, NotFound | InvalidRequest>
     /**
      * Challenges of every type in one list: open ones by the next deadline, closed ones by the last deadline, the others
      * newest first.
      */
-    readonly list: (filter: ListFilter, page: Page) => Effect.Effect<PageOf<ChallengeSummary>, InvalidRequest>
+    readonly listSummaries: (
+      filter: ListFilter,
+      page: Page
+    ) => Effect.Effect<PageOf<ChallengeSummary>, InvalidRequest>
     readonly counts: (filter: Omit<ListFilter, "status">) => Effect.Effect<ListCounts>
     /** How the last directional challenges on an asset came out, at most 250. */
     readonly outcomes: (asset: string) => Effect.Effect<Outcomes>
@@ -311,10 +302,9 @@ export class Arenas extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
     /** What a list says of one challenge. */
     readonly summary: (challengeId: string) => Effect.Effect<ChallengeSummary, NotFound>
-    readonly typeOf: (challengeId: string) => Effect.Effect<typeof ChallengeType.Type, NotFound>
+    readonly typeOf: (challengeId: string) => Effect.Effect<ChallengeType, NotFound>
     /** Of a challenge of any type. Individual predictions are shown from the deadline on, scores after settlement. */
     readonly results: (challengeId: string, page: Page) => Effect.Effect<Results, NotFound | InvalidRequest>
-    readonly get: (challengeId: string) => Effect.Effect<AnyChallenge, NotFound>
     /**
      * Newest first, of every type, also open ones. With a type or a status a page looks at so many predictions, and may be
      * short of the matches further down, which the next pages have.

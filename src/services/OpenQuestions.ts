@@ -150,7 +150,7 @@ export const OpenQuestionList = Schema.Struct({
 export interface QuestionFilter {
   readonly asset?: string | undefined
   readonly category?: Category | undefined
-  readonly type?: typeof ChallengeType.Type | undefined
+  readonly type?: ChallengeType | undefined
   readonly kind?: typeof QuestionKind.Type | undefined
   readonly practice?: boolean | undefined
   readonly closingBefore?: DateTime.Utc | undefined

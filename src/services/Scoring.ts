@@ -5,7 +5,7 @@
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { ChallengeType, Direction, OutcomeName } from "./domain/Challenge.ts"
-import type { MacroChallenge, PriceEvent, MacroValue, ChallengeState } from "./domain/Challenge.ts"
+import type { ChallengeOf, ChallengeState, MacroChallenge, MacroValue } from "./domain/Challenge.ts"
 import { PredictionValues, PredictionVerdict } from "./domain/Prediction.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { AgentId, ChallengeId, PredictionId } from "./domain/ids.ts"
@@ -196,15 +196,15 @@ export class Scoring extends Context.Service<
       actualValue: number,
       options?: Pick<MacroValue, "confirm">
     ) => Effect.Effect<MacroChallenge, NotFound | InvalidRequest | ChallengeState>
-    /** Administration. Nobody is scored by a void challenge. */
-    readonly voidMacro: (
+    /**
+     * Administration. Ends a challenge of a type without a result: nobody is scored by it, and stakes return. A directional challenge ends
+     * at any time and is then called cancelled, the others end after their deadline only.
+     */
+    readonly void: <Type extends ChallengeType>(
+      type: Type,
       challengeId: string,
       reason: string
-    ) => Effect.Effect<MacroChallenge, NotFound | ChallengeState>
-    readonly voidPriceEvent: (
-      challengeId: string,
-      reason: string
-    ) => Effect.Effect<PriceEvent, NotFound | ChallengeState>
+    ) => Effect.Effect<ChallengeOf<Type>, NotFound | ChallengeState>
     /** Closes, settles and voids challenges that are due. Any number of replicas may run it at once. */
     readonly settleDue: Effect.Effect<SettlementReport>
     readonly leaderboard: (query: LeaderboardQuery, page: Page) => Effect.Effect<Leaderboard, InvalidRequest>

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
+import type { ChallengeFilter } from "../../src/services/Arenas.ts"
 import type { Challenge, ChallengeStatus } from "../../src/services/domain/Challenge.ts"
 import { Events } from "../../src/services/Events.ts"
 import { EventId } from "../../src/services/domain/ids.ts"
@@ -27,14 +28,15 @@ import { services, testServices } from "../support/services.ts"
 import { settings } from "../support/settings.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
-const list = (filter: Parameters<Arenas["Service"]["directional"]["list"]>[0], page: Page = firstPage) =>
-  Arenas.use((arenas) => arenas.directional.list(filter, page))
+const list = (filter: ChallengeFilter, page: Page = firstPage) =>
+  Arenas.use((arenas) => arenas.list("directional", filter, page))
+const total = (filter: ChallengeFilter) => Arenas.use((arenas) => arenas.total("directional", filter))
 const active = (agentId: AgentId, page: Page = firstPage) =>
-  Arenas.use((arenas) => arenas.directional.active(agentId, page))
+  Arenas.use((arenas) => arenas.active(agentId, page))
 const results = (challenge: { readonly id: string }, page: Page = firstPage) =>
   Arenas.use((arenas) => arenas.results(challenge.id, page))
 const cancel = (challenge: { readonly id: string }, reason: string) =>
-  Arenas.use((arenas) => arenas.directional.cancel(challenge.id, reason))
+  Scoring.use((scoring) => scoring.void("directional", challenge.id, reason))
 const changeTarget = (key: string, change: Parameters<Targets["Service"]["change"]>[1]) =>
   Targets.use((targets) => targets.change(key, change))
 
@@ -110,7 +112,7 @@ layer(testServices())("A new challenge", (it) => {
     Effect.gen(function* () {
       const now = yield* freshWeek
       const made = yield* Arenas.use((arenas) =>
-        arenas.directional.create({
+        arenas.create("directional", {
           asset: "DXY",
           open_price: 104,
           deadline: now,
@@ -138,7 +140,7 @@ layer(testServices())("A new challenge", (it) => {
     Effect.gen(function* () {
       const now = yield* freshWeek
       const terms = { asset: "ES", deadline: plus(now, "1 hour"), resolve_at: plus(now, "1 hour") }
-      const create = Arenas.use((arenas) => arenas.directional.create(terms))
+      const create = Arenas.use((arenas) => arenas.create("directional", terms))
       const unpriced = yield* Effect.flip(create)
       assert(unpriced._tag === "InvalidRequest")
       assert.deepStrictEqual(
@@ -161,12 +163,12 @@ layer(testServices())("A new challenge", (it) => {
       yield* importCandles("HG", "1h", [[plus(now, "-1 hours"), 4.5]])
       const arenas = yield* Arenas
       const late = { asset: "HG", deadline: now, resolve_at: now }
-      const refused = yield* Effect.flip(arenas.directional.create(late))
+      const refused = yield* Effect.flip(arenas.create("directional", late))
       assert(refused._tag === "InvalidRequest")
       assert.strictEqual(refused.errors[0]?.path, "open_price")
-      assert.strictEqual((yield* arenas.directional.create({ ...late, open_price: 4.4 })).open_price, 4.4)
+      assert.strictEqual((yield* arenas.create("directional", { ...late, open_price: 4.4 })).open_price, 4.4)
       const ahead = { ...late, resolve_at: plus(now, "1 hour") }
-      assert.strictEqual((yield* arenas.directional.create(ahead)).open_price, 4.5)
+      assert.strictEqual((yield* arenas.create("directional", ahead)).open_price, 4.5)
     })
   )
 
@@ -176,7 +178,7 @@ layer(testServices())("A new challenge", (it) => {
       yield* importQuotes("CL", [[now, -37.63]])
       const refused = yield* Effect.flip(
         Arenas.use((arenas) =>
-          arenas.directional.create({ asset: "CL", deadline: now, resolve_at: plus(now, "1 hour") })
+          arenas.create("directional", { asset: "CL", deadline: now, resolve_at: plus(now, "1 hour") })
         )
       )
       assert(refused._tag === "InvalidRequest")
@@ -228,7 +230,7 @@ layer(testServices())("A new challenge", (it) => {
         resolve_at: plus(yield* DateTime.now, "2 hours")
       }
       const create = Arenas.use((arenas) =>
-        arenas.directional.create({ asset: "ZS", open_price: 1200, deadline, resolve_at })
+        arenas.create("directional", { asset: "ZS", open_price: 1200, deadline, resolve_at })
       )
       const before = yield* create
       yield* changeTarget("ZS", { dead_zone_pct: 5 })
@@ -301,8 +303,9 @@ layer(testServices())("The list of challenges", (it) => {
       const oil = yield* newChallenge({ asset: "CL", event_id })
       const gas = yield* newChallenge({ asset: "NG", event_id })
       const closedGas = yield* newChallenge({ asset: "NG", deadline: now })
-      const found = (filter: Parameters<typeof list>[0]) =>
-        Effect.map(list(filter), ({ items, total }) => [idsOf(items), total])
+      const found = Effect.fnUntraced(function* (filter: ChallengeFilter) {
+        return [idsOf((yield* list(filter)).items), yield* total(filter)]
+      })
       assert.deepStrictEqual(yield* found({ eventId: event_id }), [[gas.id, oil.id], 2])
       assert.deepStrictEqual(yield* found({ asset: "NG" }), [[closedGas.id, gas.id], 2])
       assert.deepStrictEqual(yield* found({ asset: "NG", status: "open" }), [[gas.id], 1])
@@ -328,7 +331,7 @@ layer(testServices())("The list of challenges", (it) => {
         [3, 3, 3, 2]
       )
       assert.deepStrictEqual(idsOf(pages.flat()), idsOf(made).toReversed())
-      assert.strictEqual((yield* list({ asset: "DXY" }, { limit: 1, cursor: undefined })).total, 15)
+      assert.strictEqual(yield* total({ asset: "DXY" }), 15)
     })
   )
 
@@ -345,9 +348,7 @@ layer(testServices())("The list of challenges", (it) => {
           yield* Effect.flip(active(agent, page)),
           yield* Effect.flip(results(challenge, page)),
           yield* Effect.flip(Arenas.use((arenas) => arenas.ownPredictions(agent, page))),
-          yield* Effect.flip(
-            Arenas.use((arenas) => arenas.directional.paperSignals(agent, challenge.id, page))
-          )
+          yield* Effect.flip(Arenas.use((arenas) => arenas.paperSignals(agent, challenge.id, page)))
         ]
         for (const refused of refusals) {
           assert(refused._tag === "InvalidRequest")

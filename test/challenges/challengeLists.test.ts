@@ -21,7 +21,8 @@ import { allPages, firstPage, foreignCursors } from "../support/paging.ts"
 import { newEvent } from "../support/discussion.ts"
 import { testServices } from "../support/services.ts"
 
-const listed = (filter: ListFilter, page = firstPage) => Arenas.use((arenas) => arenas.list(filter, page))
+const listed = (filter: ListFilter, page = firstPage) =>
+  Arenas.use((arenas) => arenas.listSummaries(filter, page))
 
 const ids = (filter: ListFilter) =>
   Effect.map(listed(filter), ({ items }) => items.map(({ id }) => String(id)))
@@ -61,12 +62,12 @@ layer(testServices())("The list of challenges of every type", (it) => {
       const [macro, voided] = [yield* newMacro({ deadline, unit: "%" }), yield* newMacro({ deadline })]
       yield* predict(agent, gold)
       yield* forecast(agent, macro)
-      yield* Arenas.use((arenas) => arenas.directional.cancel(cancelled.id, "no market"))
+      yield* Scoring.use((scoring) => scoring.void("directional", cancelled.id, "no market"))
       yield* moveTo(deadline)
       yield* importQuotes("GC", [[deadline, 110]])
       yield* Scoring.use((scoring) => scoring.settleDue)
       yield* Scoring.use((scoring) => scoring.resolveMacro(macro.id, 3.1))
-      yield* Scoring.use((scoring) => scoring.voidMacro(voided.id, "never published"))
+      yield* Scoring.use((scoring) => scoring.void("macro", voided.id, "never published"))
       const resolved = (yield* listed({ status: "resolved" })).items.slice(0, 2)
       assert.deepStrictEqual(
         resolved.map(({ actual_value, id, prediction_count, result, status, unit }) => ({

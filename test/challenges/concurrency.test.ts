@@ -123,9 +123,7 @@ inBatches("Submissions at once", (it) => {
         codesOf(results),
         times(19, () => "rate_limited")
       )
-      const { items } = yield* Arenas.use((arenas) =>
-        arenas.directional.paperSignals(agent, challenge.id, firstPage)
-      )
+      const { items } = yield* Arenas.use((arenas) => arenas.paperSignals(agent, challenge.id, firstPage))
       assert.strictEqual(items.length, 1)
     })
   )
@@ -133,11 +131,10 @@ inBatches("Submissions at once", (it) => {
   it.effect("Submissions before a concurrent cancellation stay, and later ones are refused", () =>
     Effect.gen(function* () {
       yield* freshWeek
-      const arenas = yield* Arenas
       const challenge = yield* newChallenge()
       const agents = yield* claimedAgents(30)
       const [early, late] = [agents.slice(0, 15), agents.slice(15)]
-      const cancelled = arenas.directional.cancel(challenge.id, "A test.")
+      const cancelled = Scoring.use((scoring) => scoring.void("directional", challenge.id, "A test."))
       const results = yield* Effect.all(
         [
           concurrently(early.map((agent) => predict(agent, challenge))),

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Fiber, Random } from "effect"
 import { settings } from "../../src/config.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
 import type { Direction } from "../../src/services/domain/Challenge.ts"
 import { Pools } from "../../src/services/Pools.ts"
 import { concurrently, times } from "../support/concurrently.ts"
@@ -33,7 +34,7 @@ const publishOdds = Pools.use((pools) => pools.publishDue)
 
 /** The published counts of bullish, bearish and neutral, the number of predictions, and the time of the counts. */
 const shownOf = (challenge: Known) =>
-  Arenas.use((arenas) => arenas.directional.get(challenge.id)).pipe(
+  Arenas.use((arenas) => arenas.getOf("directional", challenge.id)).pipe(
     Effect.map((found) => [
       found.bullish_count,
       found.bearish_count,
@@ -247,7 +248,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
         challenge,
         times(10, () => "bullish" as const)
       )
-      yield* Arenas.use((arenas) => arenas.directional.cancel(challenge.id, "a test"))
+      yield* Scoring.use((scoring) => scoring.void("directional", challenge.id, "a test"))
       yield* moveTo(at(minutes(45)))
       yield* publishCounts
       assert.deepStrictEqual(yield* shownOf(challenge), [4, 3, 3, 20, DateTime.formatIso(at(minutes(15)))])

@@ -145,10 +145,10 @@ layer(
       const late = plus(now, "10000123 millis")
       const arenas = yield* Arenas
       const gold = yield* newChallenge({ deadline: now, resolve_at: late })
-      yield* arenas.directional.create({ asset: "GC", deadline: late, resolve_at: late })
+      yield* arenas.create("directional", { asset: "GC", deadline: late, resolve_at: late })
       yield* newMacro({ deadline: late, release_at: plus(late, "7 millis") })
       yield* newPriceEvent({ kind: "count_days", deadline: late })
-      yield* arenas.priceEvents.create({
+      yield* arenas.create("price_event", {
         kind: "numeric_close",
         asset: "ETH",
         deadline: late,
@@ -208,7 +208,7 @@ layer(
         assert.strictEqual(direction.dead_zone_pct, Number(text))
       }
       for (const [small, text] of given.filter(([each]) => each >= 1e-9 && each < 0.5)) {
-        const ordered = yield* arenas.macro.create({
+        const ordered = yield* arenas.create("macro", {
           asset: "FOMC",
           period: "2026-03",
           deadline,

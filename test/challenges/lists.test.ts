@@ -28,7 +28,7 @@ layer(testServices())("The totals of challenges", (it) => {
     asset: string | undefined
   ) {
     const items = yield* Effect.map(
-      Arenas.use((arenas) => arenas.directional.list({}, firstPage)),
+      Arenas.use((arenas) => arenas.list("directional", {}, firstPage)),
       (all) => all.items
     )
     return items.filter(
@@ -55,7 +55,8 @@ layer(testServices())("The totals of challenges", (it) => {
           ({ asset, becomes }) =>
             Effect.gen(function* () {
               const { id } = yield* newChallenge({ asset, deadline: deadlines[becomes] })
-              if (becomes === "cancelled") yield* Arenas.use((arenas) => arenas.directional.cancel(id, "why"))
+              if (becomes === "cancelled")
+                yield* Scoring.use((scoring) => scoring.void("directional", id, "why"))
             }),
           { concurrency: 4 }
         )
@@ -68,9 +69,7 @@ layer(testServices())("The totals of challenges", (it) => {
         )
         for (const status of [undefined, ...ChallengeStatus.literals]) {
           for (const asset of [undefined, ...assets]) {
-            const { total } = yield* Arenas.use((arenas) =>
-              arenas.directional.list({ status, asset }, { limit: 1, cursor: undefined })
-            )
+            const total = yield* Arenas.use((arenas) => arenas.total("directional", { status, asset }))
             assert.strictEqual(total, yield* counted(status, asset), `${status} ${asset}`)
           }
         }

@@ -75,37 +75,35 @@ layer(testServices())("Macro challenges", (it) => {
   it.effect("A macro challenge is in no other type's list, and no other arena takes it", () =>
     Effect.gen(function* () {
       const arenas = yield* Arenas
-      const { macro } = yield* Arenas
       const scoring = yield* Scoring
       const now = yield* freshWeek
       const challenge = yield* newMacro()
       const directional = yield* newChallenge()
       const agent = yield* claimedAgent()
-      const listed = yield* macro.list("open", firstPage)
-      assert.isTrue(listed.challenges.some(({ id }) => id === challenge.id))
-      assert.isFalse(listed.challenges.some(({ id }) => id === directional.id))
-      const others = yield* arenas.directional.list({}, firstPage)
+      const listed = yield* arenas.list("macro", { status: "open" }, firstPage)
+      assert.isTrue(listed.items.some(({ id }) => id === challenge.id))
+      assert.isFalse(listed.items.some(({ id }) => id === directional.id))
+      const others = yield* arenas.list("directional", {}, firstPage)
       assert.isFalse(others.items.some(({ id }) => id === challenge.id))
-      assert.deepStrictEqual(yield* arenas.directional.list({ asset: "CPI" }, firstPage), {
+      assert.deepStrictEqual(yield* arenas.list("directional", { asset: "CPI" }, firstPage), {
         items: [],
-        total: 0,
         next_cursor: null
       })
       for (const refused of [
-        yield* Effect.flip(arenas.directional.get(challenge.id)),
-        yield* Effect.flip(arenas.directional.cancel(challenge.id, "no")),
+        yield* Effect.flip(arenas.getOf("directional", challenge.id)),
+        yield* Effect.flip(scoring.void("directional", challenge.id, "no")),
         yield* Effect.flip(predict(agent, challenge)),
         yield* Effect.flip(forecast(agent, directional)),
-        yield* Effect.flip(macro.get(directional.id)),
+        yield* Effect.flip(arenas.getOf("macro", directional.id)),
         yield* Effect.flip(scoring.resolveMacro(directional.id, 3)),
-        yield* Effect.flip(scoring.voidMacro(directional.id, "no")),
-        yield* Effect.flip(macro.get("nothing"))
+        yield* Effect.flip(scoring.void("macro", directional.id, "no")),
+        yield* Effect.flip(arenas.getOf("macro", "nothing"))
       ]) {
         assert.strictEqual(refused._tag, "NotFound")
       }
       yield* moveTo(plus(now, "1 day"))
       yield* settleDue
-      assert.strictEqual((yield* macro.get(challenge.id)).status, "closed")
+      assert.strictEqual((yield* arenas.getOf("macro", challenge.id)).status, "closed")
     })
   )
 
@@ -129,8 +127,8 @@ layer(testServices())("Macro challenges", (it) => {
         deadline: plus(yield* freshWeek, "1 hour"),
         period: "next"
       }
-      const computed = Arenas.use(({ macro }) =>
-        macro.create({ ...series, bin_edges, deadline, period, reward_pool: 0 })
+      const computed = Arenas.use((arenas) =>
+        arenas.create("macro", { ...series, bin_edges, deadline, period, reward_pool: 0 })
       )
       const refused = yield* Effect.flip(computed)
       assert.deepStrictEqual(
@@ -147,8 +145,8 @@ layer(testServices())("Macro challenges", (it) => {
       const asset = "PPI"
       const { reference_scale: _, ...unscaled } = { reference_scale: 0, unit: "% m/m", asset }
       const without = () =>
-        Effect.flatMap(Arenas, ({ macro }) =>
-          macro.create({
+        Effect.flatMap(Arenas, (arenas) =>
+          arenas.create("macro", {
             ...unscaled,
             period: "next",
             deadline: plus(now, "1 hour"),
@@ -171,8 +169,8 @@ layer(testServices())("Macro challenges", (it) => {
       assert.strictEqual(scaled.decimal_step, 0.1)
       assert.include(scaled.resolution_criteria, "reference scale 0.29652")
       // Another unit is another series.
-      const other = Effect.flatMap(Arenas, ({ macro }) =>
-        macro.create({
+      const other = Effect.flatMap(Arenas, (arenas) =>
+        arenas.create("macro", {
           asset,
           period: "next",
           deadline: plus(now, "1 hour"),
@@ -207,7 +205,10 @@ layer(testServices())("Macro forecasts", (it) => {
         `{"agent_id":"${agent}","challenge_id":"${challenge.id}","kind":"macro","reasoning_sha256":null,` +
           `"received_at":"${DateTime.formatIso(now)}","revision":1,"values":{"predicted_std":0.05,"predicted_value":3.2}}`
       )
-      assert.strictEqual((yield* Arenas.use(({ macro }) => macro.get(challenge.id))).prediction_count, 1)
+      assert.strictEqual(
+        (yield* Arenas.use((arenas) => arenas.getOf("macro", challenge.id))).prediction_count,
+        1
+      )
       assert.deepStrictEqual((yield* results(challenge)).predictions, [])
       const own = yield* Arenas.use((arenas) => arenas.ownPredictions(agent, firstPage))
       assert.deepInclude(own.items[0], {
@@ -301,7 +302,10 @@ layer(testServices())("Macro forecasts", (it) => {
         sent.map(({ answer }) => answer.revision_count).sort((a, b) => a - b),
         [0, 1, 2, 3, 4, 5, 6, 7]
       )
-      assert.strictEqual((yield* Arenas.use(({ macro }) => macro.get(challenge.id))).prediction_count, 1)
+      assert.strictEqual(
+        (yield* Arenas.use((arenas) => arenas.getOf("macro", challenge.id))).prediction_count,
+        1
+      )
     })
   )
 

@@ -18,7 +18,7 @@ const settle = Scoring.use((scoring) => scoring.settleDue)
 
 /** The positions in the order of the list, newest first. */
 const positionsOf = (agent: AgentId, challenge: { readonly id: string }) =>
-  Arenas.use((arenas) => arenas.directional.paperSignals(agent, challenge.id, firstPage)).pipe(
+  Arenas.use((arenas) => arenas.paperSignals(agent, challenge.id, firstPage)).pipe(
     Effect.map(({ items }) => items.map(({ position }) => position))
   )
 
@@ -165,7 +165,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
       yield* importQuotes("GC", [[plus(deadline, "10 minutes"), 101]])
       yield* moveTo(plus(deadline, "11 minutes"))
       yield* predict(agent, challenge, { confidence: 1 })
-      yield* Arenas.use((arenas) => arenas.directional.cancel(challenge.id, "The exchange was shut."))
+      yield* Scoring.use((scoring) => scoring.void("directional", challenge.id, "The exchange was shut."))
       assert.deepStrictEqual(yield* shortened(agent, challenge), [
         ["void", 1, 101, null, null],
         ["replaced", 1, 100, 101, 1]
@@ -286,7 +286,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
           return profitPct(positionSize(direction, BigDecimal.make(BigInt(confidence), 2)), entry, exit)
         })
         const pages = yield* allPages(limit, (page) =>
-          Arenas.use((arenas) => arenas.directional.paperSignals(agent, challenge.id, page))
+          Arenas.use((arenas) => arenas.paperSignals(agent, challenge.id, page))
         )
         assert.deepStrictEqual(
           pages.flat().map(({ position }) => position?.pnl_pct),

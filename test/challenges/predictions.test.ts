@@ -35,14 +35,14 @@ const storedPredictions = (challenge: { readonly id: string }) =>
 
 const countsOf = Effect.fnUntraced(function* (challenge: { readonly id: string }) {
   const arenas = yield* Arenas
-  const { items } = yield* arenas.directional.list({}, firstPage)
+  const { items } = yield* arenas.list("directional", {}, firstPage)
   const found = items.find((each) => each.id === challenge.id)
   assert(found !== undefined)
   return [found.prediction_count, found.bullish_count, found.bearish_count, found.neutral_count]
 })
 
 const paperSignals = (agentId: Parameters<typeof predict>[0], challenge: { readonly id: string }) =>
-  Arenas.use((arenas) => arenas.directional.paperSignals(agentId, challenge.id, firstPage))
+  Arenas.use((arenas) => arenas.paperSignals(agentId, challenge.id, firstPage))
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
@@ -211,8 +211,8 @@ layer(testServices())("A prediction on a challenge that is not open", (it) => {
         const refusals = [
           yield* Effect.flip(predict(agent, { id })),
           yield* Effect.flip(arenas.results(id, firstPage)),
-          yield* Effect.flip(arenas.directional.paperSignals(agent, id, firstPage)),
-          yield* Effect.flip(arenas.directional.cancel(id, "why"))
+          yield* Effect.flip(arenas.paperSignals(agent, id, firstPage)),
+          yield* Effect.flip(Scoring.use((scoring) => scoring.void("directional", id, "why")))
         ]
         for (const refused of refusals) assert.strictEqual(refused.code, "not_found", id)
       }
@@ -222,11 +222,10 @@ layer(testServices())("A prediction on a challenge that is not open", (it) => {
   it.effect("A cancelled challenge rejects predictions and paper-trade signals", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
-      const arenas = yield* Arenas
       const challenge = yield* newChallenge()
       const [earlier, newcomer] = [yield* claimedAgent(), yield* claimedAgent()]
       yield* predict(earlier, challenge)
-      yield* arenas.directional.cancel(challenge.id, "The exchange was shut.")
+      yield* Scoring.use((scoring) => scoring.void("directional", challenge.id, "The exchange was shut."))
       const submissions = [
         predict(newcomer, challenge),
         predict(earlier, challenge),
@@ -330,11 +329,11 @@ layer(testServices())("A prediction on a challenge that is not open", (it) => {
         sent.unshift((yield* predict(agent, challenge)).answer.prediction_id)
         yield* predict(other, challenge)
       }
-      const first = yield* arenas.directional.paperSignals(agent, challenge.id, {
+      const first = yield* arenas.paperSignals(agent, challenge.id, {
         limit: 3,
         cursor: undefined
       })
-      const second = yield* arenas.directional.paperSignals(agent, challenge.id, {
+      const second = yield* arenas.paperSignals(agent, challenge.id, {
         limit: 3,
         cursor: first.next_cursor ?? undefined
       })

@@ -4,7 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Exit } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { NewAnswer } from "../../src/services/domain/Answer.ts"
-import type { NewPriceEvent } from "../../src/services/domain/Challenge.ts"
+import type { AnyStatus, NewPriceEvent } from "../../src/services/domain/Challenge.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claimedAgent, provisionalAgent } from "../support/agents.ts"
 import {
@@ -104,8 +104,8 @@ layer(testServices())("Price-event questions", (it) => {
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const make = (terms: Omit<NewPriceEvent, "asset" | "deadline">) =>
-        Arenas.use(({ priceEvents: events }) =>
-          events.create({ asset: "ETH", deadline: plus(monday, "1 hour"), ...terms })
+        Arenas.use((arenas) =>
+          arenas.create("price_event", { asset: "ETH", deadline: plus(monday, "1 hour"), ...terms })
         )
       const resolve_at = plus(monday, "7 days")
       const window_from = plus(monday, "1 hour")
@@ -184,8 +184,13 @@ layer(testServices())("Price-event questions", (it) => {
       const monday = yield* freshWeek
       const resolve_at = plus(monday, "4 days")
       const unscaled = (asset: string, until = resolve_at) =>
-        Arenas.use(({ priceEvents: events }) =>
-          events.create({ kind: "numeric_close", asset, deadline: plus(monday, "1 hour"), resolve_at: until })
+        Arenas.use((arenas) =>
+          arenas.create("price_event", {
+            kind: "numeric_close",
+            asset,
+            deadline: plus(monday, "1 hour"),
+            resolve_at: until
+          })
         )
       const close = (daysAgo: number) =>
         [plus(monday, { hours: -1 - 24 * daysAgo }), daysAgo % 2 ? 100 : 110] as const
@@ -206,8 +211,8 @@ layer(testServices())("Price-event questions", (it) => {
       const past = yield* unscaled("ETH", plus(monday, "1 day"))
       assert.strictEqual(past.reference_scale, sixDigits(110 * daily))
       assert.deepStrictEqual(pathsOf(yield* Effect.flip(unscaled("BTC"))), ["reference_scale"])
-      const count = yield* Arenas.use(({ priceEvents: events }) =>
-        events.create({
+      const count = yield* Arenas.use((arenas) =>
+        arenas.create("price_event", {
           kind: "count_days",
           asset: "BTC",
           deadline: resolve_at,
@@ -221,7 +226,7 @@ layer(testServices())("Price-event questions", (it) => {
   it.effect("Price-event questions are listed by status, newest first, and are in no other arena", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
-      const { priceEvents: events } = yield* Arenas
+      const arenas = yield* Arenas
       const scoring = yield* Scoring
       const agent = yield* claimedAgent()
       const directional = yield* newChallenge()
@@ -230,8 +235,8 @@ layer(testServices())("Price-event questions", (it) => {
         yield* newPriceEvent({ kind: "threshold" }),
         yield* newPriceEvent({ kind: "barrier", deadline: plus(monday, "2 hours") })
       ]
-      const ids = (status: Parameters<typeof events.list>[0]) =>
-        Effect.map(events.list(status, firstPage), ({ items }) =>
+      const ids = (status: AnyStatus | undefined) =>
+        Effect.map(arenas.list("price_event", { status }, firstPage), ({ items }) =>
           items.map(({ id }) => id).filter((id) => id === one.id || id === other.id)
         )
       assert.deepStrictEqual(yield* ids("open"), [other.id, one.id])
@@ -239,18 +244,18 @@ layer(testServices())("Price-event questions", (it) => {
       assert.deepStrictEqual(yield* ids("open"), [other.id])
       assert.deepStrictEqual(yield* ids("closed"), [one.id])
       yield* moveTo(plus(monday, "3 hours"))
-      yield* scoring.voidPriceEvent(one.id, "a mistake")
+      yield* scoring.void("price_event", one.id, "a mistake")
       assert.deepStrictEqual([yield* ids("void"), yield* ids("closed")], [[one.id], [other.id]])
       assert.deepStrictEqual(yield* ids(undefined), [other.id, one.id])
-      const page = yield* events.list(undefined, { limit: 1, cursor: undefined })
-      const next = yield* events.list(undefined, { limit: 1, cursor: page.next_cursor ?? undefined })
+      const page = yield* arenas.list("price_event", {}, { limit: 1, cursor: undefined })
+      const next = yield* arenas.list("price_event", {}, { limit: 1, cursor: page.next_cursor ?? undefined })
       assert.deepStrictEqual([page.items[0]?.id, next.items[0]?.id], [other.id, one.id])
       for (const refused of [
-        yield* Effect.flip(Arenas.use((arenas) => arenas.directional.get(one.id))),
+        yield* Effect.flip(Arenas.use((arenas) => arenas.getOf("directional", one.id))),
         yield* Effect.flip(predict(agent, one)),
         yield* Effect.flip(forecast(agent, one)),
-        yield* Effect.flip(events.get(directional.id)),
-        yield* Effect.flip(scoring.voidPriceEvent(macro.id, "no")),
+        yield* Effect.flip(arenas.getOf("price_event", directional.id)),
+        yield* Effect.flip(scoring.void("price_event", macro.id, "no")),
         yield* Effect.flip(answerPriceEvent(agent, { ...one, id: macro.id })),
         yield* Effect.flip(answerPriceEvent(agent, { ...one, id: "nothing" }))
       ]) {
@@ -291,7 +296,7 @@ layer(testServices())("An answer to a price event", (it) => {
           `"received_at":"${DateTime.formatIso(now)}","revision":1,"values":{"confidence":0.2,"direction":"bearish"}}`
       )
       assert.strictEqual(
-        (yield* Arenas.use(({ priceEvents }) => priceEvents.get(challenge.id))).prediction_count,
+        (yield* Arenas.use((arenas) => arenas.getOf("price_event", challenge.id))).prediction_count,
         1
       )
       // A revision without an earlier prediction is taken as the first one.
@@ -321,7 +326,7 @@ layer(testServices())("An answer to a price event", (it) => {
       )
       assert.deepInclude(sent[2]?.answer, { direction: null, confidence: null, predicted_value: 120 })
       assert.strictEqual(
-        (yield* Arenas.use(({ priceEvents }) => priceEvents.get(challenge.id))).prediction_count,
+        (yield* Arenas.use((arenas) => arenas.getOf("price_event", challenge.id))).prediction_count,
         1
       )
       const own = yield* Arenas.use((arenas) => arenas.ownPredictions(agent, firstPage))
@@ -401,7 +406,7 @@ layer(testServices())("An answer to a price event", (it) => {
         "challenge_closed"
       )
       yield* moveTo(deadline)
-      yield* Scoring.use((scoring) => scoring.voidPriceEvent(challenge.id, "a mistake"))
+      yield* Scoring.use((scoring) => scoring.void("price_event", challenge.id, "a mistake"))
       const refused = yield* Effect.flip(answerPriceEvent(late, challenge, {}, millisBefore(deadline, 1)))
       assert.strictEqual(refused.code, "challenge_cancelled")
     })

@@ -196,7 +196,7 @@ layer(testServer())("A public read", (it) => {
       )
       yield* moveTo(plus(now, "3 days"))
       yield* scoring.resolveMacro(past.id, 175)
-      yield* scoring.voidMacro(voided.id, "Not published.")
+      yield* scoring.void("macro", voided.id, "Not published.")
       const releases = Effect.fnUntraced(function* (query: string) {
         const { json } = yield* get(`/api/v1/public/releases?asset=nfp${query}`)
         return json

@@ -206,7 +206,7 @@ layer(testServices())("The reference agents", (it) => {
       const isReference = ({ reference }: (typeof results.predictions)[number]) => reference !== null
       assert.strictEqual(results.prediction_count, 3)
       assert.strictEqual(results.predictions.filter(isReference).length, 5)
-      const terms = yield* Arenas.use((arenas) => arenas.directional.get(question.id))
+      const terms = yield* Arenas.use((arenas) => arenas.getOf("directional", question.id))
       assert.deepInclude(terms, {
         prediction_count: 3,
         bullish_count: 2,

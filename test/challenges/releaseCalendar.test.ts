@@ -28,8 +28,8 @@ const release = (terms: Partial<PlannedRelease> = {}): PlannedRelease => ({
 const pathsOf = ({ errors }: InvalidRequest) => errors.map(({ path }) => path)
 
 const challengeOf = Effect.fnUntraced(function* (asset: string, period: string) {
-  const { challenges } = yield* Arenas.use(({ macro }) => macro.list(undefined, firstPage))
-  const found = challenges.find((each) => each.asset === asset && each.period === period)
+  const { items } = yield* Arenas.use((arenas) => arenas.list("macro", {}, firstPage))
+  const found = items.find((each) => each.asset === asset && each.period === period)
   assert(found !== undefined, `there is no challenge on ${asset} of ${period}`)
   return found
 })

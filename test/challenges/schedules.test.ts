@@ -38,7 +38,7 @@ const waits = (report: ScheduleReport) => report.waiting.map(({ reason, target }
 const challengeOf = (report: ScheduleReport, target: string) => {
   const found = report.made.find((each) => each.target === target)
   assert(found !== undefined, `nothing was made of ${target}`)
-  return Arenas.use((arenas) => arenas.directional.get(found.challengeId))
+  return Arenas.use((arenas) => arenas.getOf("directional", found.challengeId))
 }
 
 const futures = ["CL", "DXY", "ES", "GC", "HG", "NG", "ZN", "ZS"]
@@ -459,7 +459,9 @@ world("price_event")("Weekly questions", (it) => {
           { schedule: "numeric_close", target: "ETH", level: null },
           { schedule: "threshold", target: "ETH", level: 3020 }
         ])
-        const { items } = yield* Arenas.use(({ priceEvents }) => priceEvents.list("open", firstPage))
+        const { items } = yield* Arenas.use((arenas) =>
+          arenas.list("price_event", { status: "open" }, firstPage)
+        )
         for (const question of items) {
           assert.deepInclude(question, {
             deadline: "2026-01-12T00:00:00.000Z",
@@ -531,7 +533,7 @@ world("ladder")("The ladder of horizons", (it) => {
         const report = yield* make
         assert.deepStrictEqual(made(report), ["1d ETH", "1h ETH", "4h ETH"])
         const found = yield* Effect.forEach(report.made, ({ challengeId }) =>
-          Arenas.use((arenas) => arenas.directional.get(challengeId))
+          Arenas.use((arenas) => arenas.getOf("directional", challengeId))
         )
         assert.deepStrictEqual(
           found.map(({ deadline, kind, open_price, resolve_at }) => [kind, open_price, deadline, resolve_at]),

@@ -325,7 +325,7 @@ const pools = Effect.gen(function* () {
   }
   yield* moveTo(deadline)
   yield* Scoring.use((scoring) => scoring.resolveMacro(paid.id, 3.1))
-  yield* Scoring.use((scoring) => scoring.voidMacro(voided.id, "never published"))
+  yield* Scoring.use((scoring) => scoring.void("macro", voided.id, "never published"))
   return { paid: paid.id, voided: voided.id, open: open.id, first, second, third }
 })
 

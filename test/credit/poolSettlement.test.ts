@@ -246,7 +246,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
     Effect.gen(function* () {
       const { agentIds, challenge, deadline } = yield* staked()
       yield* moveTo(deadline)
-      yield* Scoring.use((scoring) => scoring.voidMacro(challenge.id, "never published"))
+      yield* Scoring.use((scoring) => scoring.void("macro", challenge.id, "never published"))
       for (const agentId of agentIds) {
         assert.deepStrictEqual(yield* accountOf(agentId), { posted: credits(1000), held: 0n })
       }
@@ -263,7 +263,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       const hash = yield* rowHash
       const rejected = yield* concurrently([
         resolve(challenge, 3.1),
-        Scoring.use((scoring) => scoring.voidMacro(challenge.id, "again"))
+        Scoring.use((scoring) => scoring.void("macro", challenge.id, "again"))
       ])
       assert.deepStrictEqual(codesOf(rejected), ["challenge_state", "challenge_state"])
       assert.strictEqual(yield* rowHash, hash)
@@ -349,7 +349,7 @@ layer(testServices())("The settlement of a pool", (it) => {
       yield* resolve(challenge, 3.1)
       const rejected = yield* concurrently([
         resolve(challenge, 3.2),
-        Scoring.use((scoring) => scoring.voidMacro(challenge.id, "late"))
+        Scoring.use((scoring) => scoring.void("macro", challenge.id, "late"))
       ])
       assert.deepStrictEqual(codesOf(rejected), ["challenge_state", "challenge_state"])
       yield* settleDue
@@ -365,7 +365,7 @@ layer(testServices())("The settlement of a pool", (it) => {
       const done = yield* concurrently([
         resolve(challenge, 3.1),
         resolve(challenge, 2),
-        Scoring.use((scoring) => scoring.voidMacro(challenge.id, "never published"))
+        Scoring.use((scoring) => scoring.void("macro", challenge.id, "never published"))
       ])
       assert.lengthOf(done.filter(Result.isSuccess), 1)
       assert.deepStrictEqual(codesOf(done), ["challenge_state", "challenge_state"])
@@ -389,7 +389,7 @@ layer(testServices())("The settlement of a pool", (it) => {
       for (const end of [
         (challenge: { readonly id: string }) => resolve(challenge, 3.15),
         ({ id }: { readonly id: string }) =>
-          Scoring.use((scoring) => scoring.voidMacro(id, "never published"))
+          Scoring.use((scoring) => scoring.void("macro", id, "never published"))
       ]) {
         const { challenge, deadline } = yield* staked()
         yield* moveTo(plus(deadline, "1 minute"))
@@ -434,7 +434,7 @@ layer(testServices())("The settlement of a pool", (it) => {
       )
       const settling = pools.map((pool, index) =>
         index % 3 === 2
-          ? Scoring.use((scoring) => scoring.voidMacro(pool.id, "never published"))
+          ? Scoring.use((scoring) => scoring.void("macro", pool.id, "never published"))
           : resolve(pool, [2.9, 3.1][index % 3] ?? 0)
       )
       const { done, findings, samples } = yield* sampledWhile(

@@ -175,7 +175,7 @@ layer(testServices())("A forecast with a stake", (it) => {
       const settling = yield* held(fund(`agent:${blocked}`, 1))
       const staked = { amount: credits(50) }
       const batch = arenas.predict([own(plain), own(second, staked), own(first, staked)])
-      const waiting = yield* meeting(arenas.together(batch))
+      const waiting = yield* meeting(batch)
       for (const pool of [first, second]) yield* withStake(free, pool.id)
       const [beside] = yield* arenas.predict([own(plain)])
       assert(beside !== undefined)

@@ -141,7 +141,7 @@ layer(testServices())("A stake", (it) => {
       yield* moveTo(plus(deadline, "1 minute"))
       const scoring = yield* Scoring
       yield* scoring.resolveMacro(challenge.id, 3.1)
-      yield* scoring.voidMacro(unvalued.id, "never published")
+      yield* scoring.void("macro", unvalued.id, "never published")
       const before = millisBefore(deadline, 1)
       assert.strictEqual(yield* codeOf(agent, challenge, 50, 3.1, before), "not_recorded_in_time")
       assert.deepStrictEqual(yield* rejectionOf(agent, unvalued, 50, 3.1, before), {

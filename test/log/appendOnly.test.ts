@@ -4,7 +4,6 @@ import { Effect, Exit, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { Archive } from "../../src/services/Archive.ts"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { AdminAudit } from "../../src/services/AdminAudit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
@@ -355,7 +354,7 @@ layer(testServices())("A challenge in the database", (it) => {
     Effect.gen(function* () {
       const { challenge } = yield* records
       const cancelled = yield* newChallenge()
-      yield* Arenas.use((arenas) => arenas.directional.cancel(cancelled.id, "why"))
+      yield* Scoring.use((scoring) => scoring.void("directional", cancelled.id, "why"))
       for (const column of ["closed_at", "resolved_at"]) {
         for (const value of ["null", `${column} + interval '1 second'`]) {
           const changed = yield* refusal(

@@ -5,7 +5,6 @@ import { SqlClient } from "effect/sql"
 import { predictionCommit } from "../../src/layers/postgres/log/entries.ts"
 import { leafHash, rootOf } from "../../src/layers/postgres/log/frontier.ts"
 import { arrayParam } from "../../src/layers/postgres/sql.ts"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent, claimedAgents } from "../support/agents.ts"
 import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
@@ -203,8 +202,8 @@ layer(testServices())("A challenge in the outbox", (it) => {
     Effect.gen(function* () {
       const now = yield* freshWeek
       const challenge = yield* newChallenge()
-      const cancel = Arenas.use((arenas) =>
-        arenas.directional.cancel(challenge.id.toUpperCase(), "a secret reason")
+      const cancel = Scoring.use((scoring) =>
+        scoring.void("directional", challenge.id.toUpperCase(), "a secret reason")
       )
       yield* cancel
       yield* Effect.flip(cancel)
@@ -223,7 +222,7 @@ layer(testServices())("A challenge in the outbox", (it) => {
       const challenge = yield* newChallenge({ deadline })
       yield* moveTo(plus(deadline, "1 minute"))
       yield* settle
-      yield* Arenas.use((arenas) => arenas.directional.cancel(challenge.id, "why"))
+      yield* Scoring.use((scoring) => scoring.void("directional", challenge.id, "why"))
       assert.deepStrictEqual(yield* typesOf(challenge), ["challenge.create", "challenge.close", "void"])
     })
   )

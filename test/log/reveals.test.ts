@@ -3,7 +3,6 @@ import { createHash } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { predictionReveal } from "../../src/layers/postgres/log/entries.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
@@ -90,7 +89,7 @@ layer(testServices())("A prediction", (it) => {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
       yield* predict(yield* claimedAgent(), challenge)
-      yield* Arenas.use((arenas) => arenas.directional.cancel(challenge.id, "why"))
+      yield* Scoring.use((scoring) => scoring.void("directional", challenge.id, "why"))
       yield* sequence
       yield* moveTo(plus(deadline, "-1 millis"))
       assert.strictEqual(yield* revealDue, 0)

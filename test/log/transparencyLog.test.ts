@@ -217,7 +217,7 @@ layer(testServices())("The end of a challenge", (it) => {
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
-      yield* Arenas.use((arenas) => arenas.directional.cancel(challenge.id, "why"))
+      yield* Scoring.use((scoring) => scoring.void("directional", challenge.id, "why"))
       assert.strictEqual((yield* Effect.flip(settlementProof(challenge.id)))._tag, "NotSequenced")
       yield* completeLog
       const { entry } = yield* checked(yield* settlementProof(challenge.id))

@@ -6,7 +6,6 @@ import { TestClock } from "effect/testing"
 import * as NoticesOnPostgres from "../../src/layers/postgres/notices/Notices.ts"
 import { transaction } from "../../src/layers/postgres/sql.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
 import { Notices } from "../../src/services/Notices.ts"
 import type { NoticeQuery, Reader } from "../../src/services/Notices.ts"
@@ -112,9 +111,9 @@ layer(testServices())("Notices to everybody", (it) => {
       const now = yield* freshWeek
       const start = yield* latest("public")
       const [directional, macro] = [yield* newChallenge(), yield* newMacro()]
-      yield* Arenas.use((arenas) => arenas.directional.cancel(directional.id, "no market"))
+      yield* Scoring.use((scoring) => scoring.void("directional", directional.id, "no market"))
       yield* moveTo(plus(now, "1 hour"))
-      yield* Scoring.use((scoring) => scoring.voidMacro(macro.id, "never published"))
+      yield* Scoring.use((scoring) => scoring.void("macro", macro.id, "never published"))
       const { notices } = yield* read("public", { after: start, types: ["challenge.void"] })
       assert.deepStrictEqual(
         notices.map(({ notice }) => [notice.subject, "reason" in notice.data && notice.data.reason]),
@@ -231,7 +230,7 @@ layer(testServices())("Notices to an agent", (it) => {
       yield* stake(agent, returned, 50)
       yield* moveTo(plus(now, "1 hour"))
       yield* Scoring.use((scoring) => scoring.resolveMacro(paid.id, 3.1))
-      yield* Scoring.use((scoring) => scoring.voidMacro(returned.id, "never published"))
+      yield* Scoring.use((scoring) => scoring.void("macro", returned.id, "never published"))
       const { notices } = yield* read(agent, { after: start, types: ["stake.settled"] })
       assert.deepStrictEqual(
         notices

@@ -335,7 +335,7 @@ const slowVoid = Layer.effect(
   Scoring,
   Effect.map(Scoring, (scoring) => ({
     ...scoring,
-    voidMacro: () => Effect.andThen(Deferred.succeed(voiding.begun, undefined), Deferred.await(voiding.end))
+    void: () => Effect.andThen(Deferred.succeed(voiding.begun, undefined), Deferred.await(voiding.end))
   }))
 )
 

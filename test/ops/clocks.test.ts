@@ -456,8 +456,8 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("A clock ahead of the dat
           const { cancelled, closed, resolved } = yield* settle
           assert.deepStrictEqual({ cancelled, closed, resolved }, { cancelled: [], closed: 0, resolved: [] })
           const tags = [
-            yield* failureTag(scoring.voidMacro(macro.id, "no")),
-            yield* failureTag(scoring.voidPriceEvent(event.id, "no")),
+            yield* failureTag(scoring.void("macro", macro.id, "no")),
+            yield* failureTag(scoring.void("price_event", event.id, "no")),
             yield* failureTag(scoring.resolveMacro(macro.id, 3.1))
           ]
           assert.deepStrictEqual([...new Set(tags)], ["ChallengeState"])

@@ -60,19 +60,18 @@ layer(testServices())("A cursor of one list", (it) => {
       for (const event of events) yield* Effect.replicateEffect(comment(agent, event), 2)
 
       const arenas = yield* Arenas
-      const { macro } = yield* Arenas
       const discussion = yield* Discussion
       const credits = yield* Credits
       const lists: ReadonlyArray<
         (page: Page) => Effect.Effect<{ readonly next_cursor: string | null }, InvalidRequest | NotFound>
       > = [
-        (page: Page) => arenas.directional.list({}, page),
+        (page: Page) => arenas.list("directional", {}, page),
         (page: Page) => arenas.ownPredictions(agent, page),
         (page: Page) => arenas.ownPredictions(agent, page, { type: "directional" }),
         (page: Page) => arenas.ownPredictions(agent, page, { status: "open" }),
-        (page: Page) => macro.list(undefined, page),
-        (page: Page) => arenas.list({ status: "open" }, page),
-        (page: Page) => arenas.list({ status: "closed" }, page),
+        (page: Page) => arenas.list("macro", {}, page),
+        (page: Page) => arenas.listSummaries({ status: "open" }, page),
+        (page: Page) => arenas.listSummaries({ status: "closed" }, page),
         (page: Page) => discussion.comments(events[0].event_id, page),
         (page: Page) => discussion.comments(events[1].event_id, page),
         (page: Page) => credits.transactions(agent, page),

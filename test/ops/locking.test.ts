@@ -25,7 +25,7 @@ import { testServices } from "../support/services.ts"
 const settle = Scoring.use((scoring) => scoring.settleDue)
 const audit = Scoring.use((scoring) => scoring.audit)
 const cancel = (challenge: { readonly id: string }) =>
-  Arenas.use((arenas) => arenas.directional.cancel(challenge.id, "why"))
+  Scoring.use((scoring) => scoring.void("directional", challenge.id, "why"))
 const results = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 

@@ -558,7 +558,7 @@ layer(world)("Price ingestion", (it) => {
       yield* runsAt(1, 3)
       const arenas = yield* Arenas
       const deadline = plus(noon, "1 hour")
-      const challenge = yield* arenas.directional.create({ asset: "ETH", deadline, resolve_at: deadline })
+      const challenge = yield* arenas.create("directional", { asset: "ETH", deadline, resolve_at: deadline })
       assert.strictEqual(challenge.open_price, 105)
       const latest = yield* Prices.use((prices) => prices.latest("ETH"))
       assert.strictEqual(BigDecimal.format(Option.getOrThrow(latest).price), "105")

@@ -103,7 +103,7 @@ it.effect("Settlement waits while all places are down for an hour, and then find
         [touched, "bullish"],
         [missed, "bearish"]
       ] as const) {
-        const settled = yield* Arenas.use(({ priceEvents }) => priceEvents.get(event.id))
+        const settled = yield* Arenas.use((arenas) => arenas.getOf("price_event", event.id))
         assert.deepInclude(settled, { status: "resolved", result })
       }
       // Two hours of all ten, each a price by the same rule.

@@ -218,7 +218,7 @@ const run = passing(proposeAndResolve)
 const proposals = MacroProposals.use((all) => all.waiting)
 const statusOf = ({ id }: { readonly id: string }) =>
   Effect.map(
-    Arenas.use(({ macro }) => macro.get(id)),
+    Arenas.use((arenas) => arenas.getOf("macro", id)),
     ({ actual_value, status }) => [status, actual_value]
   )
 

@@ -100,8 +100,8 @@ const questions = Effect.gen(function* () {
       answer: { predicted_value: 3.1, predicted_std: 0.1 } satisfies NewAnswer
     },
     {
-      question: yield* Arenas.use(({ macro }) =>
-        macro.create({ asset: "FOMC", period: "2026-03", deadline, categories, reward_pool: 0 })
+      question: yield* Arenas.use((arenas) =>
+        arenas.create("macro", { asset: "FOMC", period: "2026-03", deadline, categories, reward_pool: 0 })
       ),
       type: "macro" as const,
       answer: { probabilities: { cut: 0.2, hold: 0.7, raise: 0.1 } } satisfies NewAnswer

@@ -213,7 +213,8 @@ layer(testServices())("An amendment of a macro challenge", (it) => {
         [count, pit.buckets.map((bucket) => bucket.count)],
         [1, [0, 0, 0, 0, 0, 0, 1, 0, 0, 0]]
       )
-      const [found] = (yield* Arenas.use(({ macro }) => macro.list("resolved", firstPage))).challenges
+      const [found] = (yield* Arenas.use((arenas) => arenas.list("macro", { status: "resolved" }, firstPage)))
+        .items
       assert.strictEqual(found?.actual_value, 3.05)
       yield* audited
     })
@@ -339,7 +340,7 @@ layer(testServices())("An amendment", (it) => {
       const macro = yield* newMacro({ deadline })
       const gold = yield* newChallenge({ deadline })
       const cancelled = yield* newChallenge({ deadline })
-      yield* Arenas.use((arenas) => arenas.directional.cancel(cancelled.id, "why"))
+      yield* Scoring.use((scoring) => scoring.void("directional", cancelled.id, "why"))
       const rejection = (challenge: { readonly id: string }, amendment: Amendment) =>
         Effect.map(Effect.flip(amend(challenge, amendment)), ({ code, detail }) => [code, detail])
       const state = (status: string) => [
@@ -353,7 +354,7 @@ layer(testServices())("An amendment", (it) => {
       yield* moveTo(deadline)
       assert.deepStrictEqual(yield* rejection(gold, price), state("closed"))
       assert.deepStrictEqual(yield* rejection(macro, value), state("closed"))
-      yield* Scoring.use((scoring) => scoring.voidMacro(macro.id, "not published"))
+      yield* Scoring.use((scoring) => scoring.void("macro", macro.id, "not published"))
       assert.deepStrictEqual(yield* rejection(macro, value), state("void"))
       for (const id of ["nothing", "0190f000-0000-7000-8000-000000000000"]) {
         assert.deepStrictEqual((yield* rejection({ id }, price))[0], "not_found")

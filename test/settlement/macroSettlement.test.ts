@@ -155,18 +155,21 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
       const deadline = plus(yield* freshWeek, "1 hour")
       const scoring = yield* Scoring
       const [one, other] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
-      for (const attempt of [scoring.resolveMacro(one.id, 3.2), scoring.voidMacro(one.id, "early")]) {
+      for (const attempt of [scoring.resolveMacro(one.id, 3.2), scoring.void("macro", one.id, "early")]) {
         assert.strictEqual((yield* Effect.flip(attempt)).code, "challenge_state")
       }
       yield* moveTo(deadline)
       yield* resolve(one, 3.2)
       assert.strictEqual((yield* resolve(one, 3.2)).actual_value, 3.2)
       assert.strictEqual((yield* Effect.flip(resolve(one, 3.3))).code, "challenge_state")
-      assert.strictEqual((yield* Effect.flip(scoring.voidMacro(one.id, "late"))).code, "challenge_state")
-      const voided = yield* scoring.voidMacro(other.id, "never published")
+      assert.strictEqual((yield* Effect.flip(scoring.void("macro", one.id, "late"))).code, "challenge_state")
+      const voided = yield* scoring.void("macro", other.id, "never published")
       assert.deepInclude(voided, { status: "void", void_reason: "never published", actual_value: null })
       assert.strictEqual((yield* Effect.flip(resolve(other, 3.2))).code, "challenge_state")
-      assert.strictEqual((yield* Effect.flip(scoring.voidMacro(other.id, "again"))).code, "challenge_state")
+      assert.strictEqual(
+        (yield* Effect.flip(scoring.void("macro", other.id, "again"))).code,
+        "challenge_state"
+      )
       const shown = yield* results(other)
       assert.deepInclude(shown, { status: "void", void_reason: "never published", cancel_reason: null })
       assert.isNull(shown.log.settlement_proof)
@@ -363,7 +366,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Operators of 
       yield* moveTo(deadline)
       yield* resolve(settled, 3.1)
       yield* resolve(settled, 3.1)
-      const end = Scoring.use((scoring) => scoring.voidMacro(ended.id, "never published"))
+      const end = Scoring.use((scoring) => scoring.void("macro", ended.id, "never published"))
       yield* end
       yield* Effect.flip(end)
       const { lines } = yield* TelemetryRecorder

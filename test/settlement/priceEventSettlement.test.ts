@@ -61,7 +61,7 @@ const results = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 const settleDue = Scoring.use((scoring) => scoring.settleDue)
 const get = (challenge: { readonly id: string }) =>
-  Arenas.use(({ priceEvents }) => priceEvents.get(challenge.id))
+  Arenas.use((arenas) => arenas.getOf("price_event", challenge.id))
 
 const audited = Effect.gen(function* () {
   yield* revealAll
@@ -662,22 +662,22 @@ layer(testServices())("A price event without its candles", (it) => {
         yield* newPriceEvent({ kind: "threshold" })
       ]
       assert.strictEqual(
-        (yield* Effect.flip(scoring.voidPriceEvent(one.id, "early"))).code,
+        (yield* Effect.flip(scoring.void("price_event", one.id, "early"))).code,
         "challenge_state"
       )
       yield* moveTo(plus(monday, "1 day"))
-      assert.deepInclude(yield* scoring.voidPriceEvent(one.id, "a wrong level"), {
+      assert.deepInclude(yield* scoring.void("price_event", one.id, "a wrong level"), {
         status: "void",
         void_reason: "a wrong level"
       })
       assert.strictEqual(
-        (yield* Effect.flip(scoring.voidPriceEvent(one.id, "again"))).code,
+        (yield* Effect.flip(scoring.void("price_event", one.id, "again"))).code,
         "challenge_state"
       )
       yield* importHours(plus(monday, "23 hours"), [100])
       assert.deepStrictEqual((yield* settleDue).resolved, [other.id])
       assert.strictEqual(
-        (yield* Effect.flip(scoring.voidPriceEvent(other.id, "late"))).code,
+        (yield* Effect.flip(scoring.void("price_event", other.id, "late"))).code,
         "challenge_state"
       )
       yield* audited

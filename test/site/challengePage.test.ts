@@ -337,7 +337,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       const [missed, ended] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
       yield* moveTo(deadline)
       yield* Scoring.use((scoring) => scoring.resolveMacro(missed.id, 3.1))
-      yield* Scoring.use((scoring) => scoring.voidMacro(ended.id, "the office was closed"))
+      yield* Scoring.use((scoring) => scoring.void("macro", ended.id, "the office was closed"))
       assert.include(
         textOf(yield* get(`/challenges/${missed.id}`)),
         "Outcome Void, for nobody had staked on the bin that holds the value: nobody gets a reward Paid 0 credits"
@@ -391,7 +391,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
     Effect.gen(function* () {
       const { deadline, macro, path } = yield* macroFixture
       yield* moveTo(plus(deadline, "1 hour"))
-      yield* Scoring.use((scoring) => scoring.voidMacro(macro.id, "the office was closed"))
+      yield* Scoring.use((scoring) => scoring.void("macro", macro.id, "the office was closed"))
       yield* completeLog
       const shown = textOf(yield* get(path))
       assert.match(shown, /Void: nobody is scored by it\. the office was closed/)

@@ -204,7 +204,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("A challenge on the si
       const now = plus(world.end, "4 days")
       yield* moveTo(now)
       yield* Scoring.use((scoring) => scoring.settleDue)
-      yield* Scoring.use((scoring) => scoring.voidMacro(world.openMacro.id, "那一期没有公布。"))
+      yield* Scoring.use((scoring) => scoring.void("macro", world.openMacro.id, "那一期没有公布。"))
       yield* Amendments.use((amendments) =>
         amendments.amend(world.pool.id, { actual_value: 3.2, reason: "更正。" })
       )
@@ -221,7 +221,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("A challenge on the si
       })
       yield* answer("directional", daily.id, vector)
       yield* predict(second, daily, { direction: "bearish", confidence: 0.5 })
-      const rates = yield* (yield* Arenas).macro.create({
+      const rates = yield* (yield* Arenas).create("macro", {
         asset: "FOMC",
         period: "2026-03",
         reward_pool: 0,

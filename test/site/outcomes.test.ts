@@ -69,7 +69,7 @@ layer(testServer())("A question on categories", (it) => {
           [asked, { ...asked, question: owned.en }, { ...asked, question: owned.zh }],
           (each) => {
             const { bin_edges: _edges, reference_scale: _scale, ...rest } = each
-            return Arenas.use(({ macro }) => macro.create({ ...rest, reward_pool: 0 }))
+            return Arenas.use((arenas) => arenas.create("macro", { ...rest, reward_pool: 0 }))
           }
         )
         const onNumber = yield* newMacro({ ...terms, unit: "% a year", bin_edges: [3, 4] })
@@ -130,7 +130,7 @@ layer(testServer())("A question on categories", (it) => {
   it.effect("A question on categories has a title of its own, and so has each with own words", () =>
     Effect.gen(function* () {
       const { items } = yield* Arenas.use((arenas) =>
-        arenas.list({ status: "resolved", asset: "FOMC" }, { limit: 10, cursor: undefined })
+        arenas.listSummaries({ status: "resolved", asset: "FOMC" }, { limit: 10, cursor: undefined })
       )
       const titles = ({ text }: Answer) =>
         [...text.matchAll(/dir="auto"\s*>([^<]*)<\/a/g)].map(([, title = ""]) => title).join("\n")

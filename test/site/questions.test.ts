@@ -19,8 +19,8 @@ layer(testServer())("A question", (it) => {
         ["ZS", /^Which way will soybeans \(ZS\) move/, "change of soybeans (ZS)"],
         ["ETH", /^Which way will Ethereum \(ETH\) move/, "change of Ethereum (ETH)"]
       ] as const) {
-        const made = yield* Arenas.use(({ directional }) =>
-          directional.create({ asset, open_price: 104, ...times })
+        const made = yield* Arenas.use((arenas) =>
+          arenas.create("directional", { asset, open_price: 104, ...times })
         )
         assert.match(made.question, question)
         assert.include(made.resolution_criteria ?? "", change)

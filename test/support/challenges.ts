@@ -42,7 +42,7 @@ export const newChallenge = Effect.fnUntraced(function* (terms: Partial<NewChall
   const arenas = yield* Arenas
   const now = yield* DateTime.now
   const deadline = terms.deadline ?? plus(now, "1 hour")
-  return yield* arenas.directional.create({
+  return yield* arenas.create("directional", {
     asset: "GC",
     open_price: 100,
     dead_zone_pct: 1,
@@ -103,9 +103,9 @@ export const importCandles = (
 
 /** A challenge on CPI with a reference scale of 0.12 and edges at 3.0, 3.1 and 3.2, open for an hour and released then. */
 export const newMacro = Effect.fnUntraced(function* (terms: Partial<NewMacroChallenge> = {}) {
-  const { macro } = yield* Arenas
+  const arenas = yield* Arenas
   const deadline = terms.deadline ?? plus(yield* DateTime.now, "1 hour")
-  return yield* macro.create({
+  return yield* arenas.create("macro", {
     asset: "CPI",
     period: "2026-03",
     reference_scale: 0.12,
@@ -136,10 +136,10 @@ export const forecast = Effect.fnUntraced(function* (
 export const newPriceEvent = Effect.fnUntraced(function* (
   terms: Partial<NewPriceEvent> & Pick<NewPriceEvent, "kind">
 ) {
-  const { priceEvents: events } = yield* Arenas
+  const arenas = yield* Arenas
   const now = yield* DateTime.now
   const isYesOrNo = terms.kind === "barrier" || terms.kind === "threshold"
-  return yield* events.create({
+  return yield* arenas.create("price_event", {
     asset: "ETH",
     deadline: plus(now, "1 hour"),
     resolve_at: plus(DateTime.startOf(now, "day"), terms.kind === "count_days" ? "7 days" : "1 day"),

@@ -1,7 +1,6 @@
 /** A small set of data that is completely in the public log, or pending for it: for tests that look for differences. */
 import { Effect } from "effect"
 import { Amendments } from "../../src/services/Amendments.ts"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgents } from "./agents.ts"
@@ -54,7 +53,6 @@ const revised = (
  * another settled one, one that was cancelled in time, one that is open, and one that is not in the log yet.
  */
 export const loggedFixture = Effect.gen(function* () {
-  const arenas = yield* Arenas
   const monday = yield* freshWeek
   const deadline = plus(monday, "1 hour")
   const agents = yield* claimedAgents(6)
@@ -107,7 +105,7 @@ export const loggedFixture = Effect.gen(function* () {
   const cancelled = yield* newChallenge({ deadline: plus(monday, "2 days") })
   for (const agent of agents.slice(0, 2)) yield* revised(agent, cancelled, 0)
   yield* sequenceAll
-  yield* arenas.directional.cancel(cancelled.id, "the exchange closed early")
+  yield* Scoring.use((scoring) => scoring.void("directional", cancelled.id, "the exchange closed early"))
   yield* sequenceAll
 
   yield* moveTo(deadline)
@@ -120,8 +118,8 @@ export const loggedFixture = Effect.gen(function* () {
   yield* importCandles("ETH", "1h", closes)
   yield* Scoring.use((scoring) => scoring.settleDue)
   yield* Scoring.use((scoring) => scoring.resolveMacro(macro.id, 3.2))
-  yield* Scoring.use((scoring) => scoring.voidMacro(voided.id, "never published"))
-  yield* Scoring.use((scoring) => scoring.voidPriceEvent(missed.id, "a wrong level"))
+  yield* Scoring.use((scoring) => scoring.void("macro", voided.id, "never published"))
+  yield* Scoring.use((scoring) => scoring.void("price_event", missed.id, "a wrong level"))
   yield* Amendments.use((amendments) =>
     amendments.amend(settled.id, { close_price: 98, reason: "the exchange corrected it" })
   )

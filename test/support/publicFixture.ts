@@ -70,7 +70,7 @@ export const hostileNames = {
 const answer = Effect.fnUntraced(function* (
   agentId: AgentId,
   challenge: { readonly id: string },
-  type: typeof ChallengeType.Type,
+  type: ChallengeType,
   sent: NewAnswer
 ) {
   yield* submit({ agentId, challengeId: challenge.id, type, answer: sent, receivedAt: yield* DateTime.now })
@@ -78,7 +78,7 @@ const answer = Effect.fnUntraced(function* (
 
 export const publicFixture = Effect.gen(function* () {
   const references = yield* ReferenceAgents
-  const { macro } = yield* Arenas
+  const arenas = yield* Arenas
   const sql = yield* SqlClient.SqlClient
   const events = yield* Events
   const scoring = yield* Scoring
@@ -210,7 +210,7 @@ export const publicFixture = Effect.gen(function* () {
       confidence: 0.2 * place
     })
   }
-  const meeting = yield* macro.create({
+  const meeting = yield* arenas.create("macro", {
     asset: "FOMC",
     period: "2026-04",
     deadline: plus(now, "1 hour"),

@@ -51,11 +51,11 @@ export const layer = HttpApiBuilder.group(
       importPrices: ({ payload }) => prices.import(payload),
       quarantine: ({ query }) => prices.quarantine(pageOf(query)),
       decideQuarantined: ({ params, payload }) => prices.decide(params.id, payload),
-      createChallenge: ({ payload }) => arenas.directional.create(payload),
+      createChallenge: ({ payload }) => arenas.create("directional", payload),
       cancelChallenge: ({ params, payload }) =>
-        arenas.directional.cancel(params.challenge_id, payload.reason),
+        scoring.void("directional", params.challenge_id, payload.reason),
       amendChallenge: ({ params, payload }) => amendments.amend(params.challenge_id, payload),
-      createMacroChallenge: ({ payload }) => arenas.macro.create(payload),
+      createMacroChallenge: ({ payload }) => arenas.create("macro", payload),
       // Large settlements take longer than clients and proxies wait.
       resolveMacroChallenge: ({ params, payload }) =>
         heartbeatResponse(
@@ -63,9 +63,10 @@ export const layer = HttpApiBuilder.group(
           scoring.resolveMacro(params.challenge_id, payload.actual_value, payload)
         ),
       voidMacroChallenge: ({ params, payload }) =>
-        heartbeatResponse(MacroChallenge, scoring.voidMacro(params.challenge_id, payload.reason)),
-      createPriceEvent: ({ payload }) => arenas.priceEvents.create(payload),
-      voidPriceEvent: ({ params, payload }) => scoring.voidPriceEvent(params.challenge_id, payload.reason),
+        heartbeatResponse(MacroChallenge, scoring.void("macro", params.challenge_id, payload.reason)),
+      createPriceEvent: ({ payload }) => arenas.create("price_event", payload),
+      voidPriceEvent: ({ params, payload }) =>
+        scoring.void("price_event", params.challenge_id, payload.reason),
       macroProposals: () => Effect.map(proposals.waiting, (items) => ({ items })),
       releaseCalendar: () => calendar.list,
       replaceReleaseCalendar: ({ payload }) => calendar.replace(payload.releases),

@@ -23,7 +23,7 @@ import type {
 } from "../../services/Arenas.ts"
 import { OpenQuestions } from "../../services/OpenQuestions.ts"
 import { Pools } from "../../services/Pools.ts"
-import { LimitReached, OwedUses, RateLimiter, TooManyRequests } from "../../services/RateLimiter.ts"
+import { OwedUses, TooManyRequests } from "../../services/RateLimiter.ts"
 import { Schedules } from "../../services/Schedules.ts"
 import { Targets } from "../../services/Targets.ts"
 import { allows } from "../../services/Scopes.ts"
@@ -48,11 +48,7 @@ const encodeAnswer = Schema.encodeSync(PredictionAnswer)
 /** Answers one challenge, of this type where only that is meant. */
 const makePredictOne = Effect.gen(function* () {
   const arenas = yield* Arenas
-  return Effect.fnUntraced(function* (
-    challengeId: string,
-    answer: NewAnswer,
-    type?: typeof ChallengeType.Type
-  ) {
+  return Effect.fnUntraced(function* (challengeId: string, answer: NewAnswer, type?: ChallengeType) {
     const receivedAt = yield* ReceivedAt
     const owed = yield* OwedUses
     const { agentId } = yield* CurrentAgent
@@ -129,67 +125,44 @@ const answersHandlers = HttpApiBuilder.group(
   "answers",
   Effect.fnUntraced(function* (handlers) {
     const arenas = yield* Arenas
-    const limits = yield* RateLimiter
     const registry = yield* Registry
     return handlers.handleAll({
       predictAll: Effect.fnUntraced(function* ({ payload: { predictions } }) {
         const receivedAt = yield* ReceivedAt
         const { agentId, scopes } = yield* CurrentAgent
         const { conclude, usesOf } = yield* BatchAdmission
+        // The scope comes first, as of an answer alone.
         const submissionOf = Effect.fnUntraced(function* (sent: unknown) {
-          // The scope comes first, as of an answer alone.
           if (needsScope(sent, scopes)) return yield* missingScope(registry, agentId, "credits:stake")
           const { challenge_id: challengeId, ...answer } = yield* Effect.fromResult(read(sent))
           return { agentId, challengeId, answer, receivedAt, owed: usesOf(sent) }
         })
 
-        const outcomes = Effect.gen(function* () {
-          const items = new Map<number, PredictionOutcome>()
-          const limited: Array<TooManyRequests> = []
-          const refused = { tried: 0, untried: 0 }
-          let left = predictions.map((sent, place) => ({ sent, place }))
-          while (left.length > 0) {
-            const admitted = yield* limits.admitWrites(
-              agentId,
-              left.map(({ sent }) => usesOf(sent))
-            )
-            const submissions = yield* Effect.forEach(left, ({ sent }, index) => {
-              const full = admitted.refusals[index]
-              return Effect.result<Submission, Refused, never>(full === undefined ? submissionOf(sent) : full)
-            })
-            const made = yield* arenas.predict(Arr.getSuccesses(submissions))
-            let next = 0
-            const accepted: Array<number> = []
-            left = left.filter(({ place, sent }, index) => {
-              const outcome = Result.flatMap(Arr.getUnsafe(submissions, index), () =>
-                Arr.getUnsafe(made, next++)
-              )
-              if (Result.isSuccess(outcome)) {
-                accepted.push(index)
-                items.set(place, acceptedItem(sent, outcome.success))
-                return false
-              }
-              // There was room when it came, and none any more when it would have been recorded.
-              if (outcome.failure instanceof LimitReached) return true
-              if (outcome.failure instanceof TooManyRequests) limited.push(outcome.failure)
-              const status = errorStatus(outcome.failure)
-              if (isRefusal(status))
-                refused[admitted.refusals[index] === undefined ? "tried" : "untried"] += 1
-              items.set(place, refusedItem(sent, status, outcome.failure))
-              return false
-            })
-            yield* admitted.accepted(accepted)
-          }
-          // A batch of which no item was let in fails, so that it is counted, and its answer is not kept.
-          const soonest = Arr.sortWith(limited, ({ retry_after }) => retry_after, Order.Number)[0]
-          if (soonest !== undefined && limited.length === predictions.length) {
-            conclude(refused.tried)
-            return yield* soonest
-          }
-          conclude(refused.tried + refused.untried)
-          return { items: predictions.flatMap((_, place) => items.get(place) ?? []) }
+        const answers = yield* Effect.forEach(predictions, (sent) =>
+          Effect.map(Effect.result<Submission, Refused, never>(submissionOf(sent)), (submission) => ({
+            submission,
+            uses: usesOf(sent)
+          }))
+        )
+        const limited: Array<TooManyRequests> = []
+        const refused = { tried: 0, untried: 0 }
+        const outcomes = yield* arenas.predictBatch(agentId, answers)
+        const items = Arr.zip(predictions, outcomes).map(([sent, { outcome, wasTried }]) => {
+          if (Result.isSuccess(outcome)) return acceptedItem(sent, outcome.success)
+          const { failure } = outcome
+          if (failure instanceof TooManyRequests) limited.push(failure)
+          const status = errorStatus(failure)
+          if (isRefusal(status)) refused[wasTried ? "tried" : "untried"] += 1
+          return refusedItem(sent, status, failure)
         })
-        return yield* arenas.together(outcomes)
+        // A batch of which no item was let in fails, so that it is counted, and its answer is not kept.
+        const soonest = Arr.sortWith(limited, ({ retry_after }) => retry_after, Order.Number)[0]
+        if (soonest !== undefined && limited.length === predictions.length) {
+          conclude(refused.tried)
+          return yield* soonest
+        }
+        conclude(refused.tried + refused.untried)
+        return { items }
       })
     })
   })
@@ -241,13 +214,13 @@ const directionalHandlers = HttpApiBuilder.group(
     const predictOne = yield* makePredictOne
     return handlers.handleAll({
       active: ({ query }) =>
-        Effect.flatMap(CurrentAgent, ({ agentId }) => arenas.directional.active(agentId, pageOf(query))).pipe(
+        Effect.flatMap(CurrentAgent, ({ agentId }) => arenas.active(agentId, pageOf(query))).pipe(
           Effect.map((page) => ({ ...page, items: page.items.map(inLanguage(query.lang)) }))
         ),
       predict: ({ params, payload }) => predictOne(params.challenge_id, payload),
       paperSignals: ({ params, query }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) =>
-          arenas.directional.paperSignals(agentId, params.challenge_id, pageOf(query))
+          arenas.paperSignals(agentId, params.challenge_id, pageOf(query))
         )
     })
   })

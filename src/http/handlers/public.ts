@@ -21,9 +21,7 @@ export const layer = HttpApiBuilder.group(
     const archive = yield* Archive
     const arenas = yield* Arenas
     const events = yield* Events
-    const { macro } = yield* Arenas
     const pools = yield* Pools
-    const { priceEvents } = yield* Arenas
     const prices = yield* Prices
     const releases = yield* ReleaseCalendar
     const scoring = yield* Scoring
@@ -44,13 +42,13 @@ export const layer = HttpApiBuilder.group(
           .pipe(Effect.tap(({ items }) => (items.length === 0 ? targets.checkAsset(asset) : Effect.void))),
       releases: ({ query: { asset, before, from, ...query } }) =>
         releases.published({ asset, before, from }, pageOf(query)).pipe(Effect.tap(known(asset, "macro"))),
-      challenges: ({ query }) =>
-        arenas.directional
-          .list({ status: query.status, eventId: query.event_id, asset: query.asset }, pageOf(query))
-          .pipe(
-            Effect.tap(known(query.asset, "asset")),
-            Effect.map((page) => ({ ...page, items: page.items.map(inLanguage(query.lang)) }))
-          ),
+      challenges: Effect.fnUntraced(function* ({ query }) {
+        const filter = { status: query.status, eventId: query.event_id, asset: query.asset }
+        const page = yield* arenas.list("directional", filter, pageOf(query))
+        yield* known(query.asset, "asset")(page)
+        const total = yield* arenas.total("directional", filter)
+        return { ...page, total, items: page.items.map(inLanguage(query.lang)) }
+      }),
       challenge: ({ params, query }) =>
         Effect.map(arenas.get(params.challenge_id), (challenge) => {
           const shown = inLanguage(query.lang)
@@ -65,14 +63,16 @@ export const layer = HttpApiBuilder.group(
           }
         }),
       macroChallenges: ({ query: { status = "open", ...query } }) =>
-        macro
-          .list(status === "all" ? undefined : status, pageOf(query))
-          .pipe(Effect.map((page) => ({ ...page, challenges: page.challenges.map(inLanguage(query.lang)) }))),
+        Effect.map(
+          arenas.list("macro", { status: status === "all" ? undefined : status }, pageOf(query)),
+          ({ items, next_cursor }) => ({ challenges: items.map(inLanguage(query.lang)), next_cursor })
+        ),
       odds: ({ params }) => pools.odds(params.challenge_id),
       priceEvents: ({ query: { status = "open", ...query } }) =>
-        priceEvents
-          .list(status === "all" ? undefined : status, pageOf(query))
-          .pipe(Effect.map((page) => ({ ...page, items: page.items.map(inLanguage(query.lang)) }))),
+        Effect.map(
+          arenas.list("price_event", { status: status === "all" ? undefined : status }, pageOf(query)),
+          (page) => ({ ...page, items: page.items.map(inLanguage(query.lang)) })
+        ),
       results: ({ params, query }) =>
         Effect.map(arenas.results(params.challenge_id, longPageOf(query)), inLanguage(query.lang)),
       leaderboard: ({ query }) => scoring.leaderboard(query, pageOf(query)),

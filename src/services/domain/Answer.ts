@@ -262,7 +262,7 @@ const numbers: ReadonlyArray<Form> = [normal, ["quantiles"], ["samples"]]
 
 /** What a challenge asks for. */
 export interface Question {
-  readonly type: typeof ChallengeType.Type
+  readonly type: ChallengeType
   readonly kind: string
   /** The names of the outcomes; null where it asks for a number. */
   readonly outcomes: ReadonlyArray<string> | null

@@ -8,6 +8,7 @@ import { candleKindNames, directionKindNames } from "../../scoring/kinds/facts.t
 import { expectedRps } from "../../scoring/ordered.ts"
 import { DateTime, Schema } from "effect"
 import { apiError, NotFound } from "./errors.ts"
+import type { InvalidRequest } from "./errors.ts"
 import { DeadZone } from "../Targets.ts"
 import type { Category } from "../Targets.ts"
 import { ChallengeId, EventId, TargetKey } from "./ids.ts"
@@ -17,6 +18,7 @@ import { pageSchema } from "./paging.ts"
 import { Term, text, Timestamp, list } from "./text.ts"
 
 export const ChallengeType = Schema.Literals(["directional", "macro", "price_event"])
+export type ChallengeType = typeof ChallengeType.Type
 
 export const Direction = Schema.Literals(["bullish", "bearish", "neutral"])
 export type Direction = typeof Direction.Type
@@ -314,6 +316,7 @@ export const AnyChallenge = Schema.Union([
   Schema.Struct({ type: Schema.Literal("price_event"), ...PriceEvent.fields })
 ]).annotate({ identifier: "AnyChallenge" })
 export type AnyChallenge = typeof AnyChallenge.Type
+export type ChallengeOf<Type extends ChallengeType> = Extract<AnyChallenge, { readonly type: Type }>
 
 /** A question as an admin creates it. Its window may lie in the past: predictions are bound by the deadline alone. */
 export const NewPriceEvent = Schema.Struct({
@@ -338,6 +341,20 @@ export const NewPriceEvent = Schema.Struct({
   })
 })
 export type NewPriceEvent = typeof NewPriceEvent.Type
+
+/** The errors of creating a challenge of a type: only directional ones are paused. */
+export type NotCreated<Type extends ChallengeType> = {
+  readonly directional: InvalidRequest | TargetPaused
+  readonly macro: InvalidRequest
+  readonly price_event: InvalidRequest
+}[Type]
+
+/** A new challenge of a type. */
+export type NewChallengeOf<Type extends ChallengeType> = {
+  readonly directional: NewChallenge
+  readonly macro: NewMacroChallenge
+  readonly price_event: NewPriceEvent
+}[Type]
 
 export const Outcomes = Schema.Struct({ bullish: Schema.Int, bearish: Schema.Int, neutral: Schema.Int })
 export type Outcomes = typeof Outcomes.Type
@@ -382,7 +399,7 @@ export type ListStatus = typeof ListStatus.Type
 
 export interface ListFilter {
   readonly status: ListStatus
-  readonly type?: typeof ChallengeType.Type | undefined
+  readonly type?: ChallengeType | undefined
   /** The key of a target. */
   readonly asset?: string | undefined
   readonly category?: Category | undefined

@@ -132,7 +132,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     add(
       "/eval/challenges",
       asked,
-      (page) => Arenas.use((arenas) => arenas.directional.list(filter, page)),
+      (page) => Arenas.use((arenas) => arenas.list("directional", filter, page)),
       ...(condition === undefined ? [] : [last("challenges", `challenges where ${condition}`)])
     )
   yield* challenges("", {}, "type = 'directional'")
@@ -154,21 +154,21 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   )
   yield* challenges("event_id", { eventId: EventId.make(event) })
 
-  yield* add("/eval/macro/challenges", "", (page) => Arenas.use(({ macro }) => macro.list(undefined, page)))
+  yield* add("/eval/macro/challenges", "", (page) => Arenas.use((arenas) => arenas.list("macro", {}, page)))
   yield* add("/eval/macro/challenges", "status=open", (page) =>
-    Arenas.use(({ macro }) => macro.list("open", page))
+    Arenas.use((arenas) => arenas.list("macro", { status: "open" }, page))
   )
   yield* add("/eval/macro/challenges", "status=resolved", (page) =>
-    Arenas.use(({ macro }) => macro.list("resolved", page))
+    Arenas.use((arenas) => arenas.list("macro", { status: "resolved" }, page))
   )
   yield* add("/eval/price-events/challenges", "", (page) =>
-    Arenas.use(({ priceEvents }) => priceEvents.list(undefined, page))
+    Arenas.use((arenas) => arenas.list("price_event", {}, page))
   )
   yield* add("/eval/price-events/challenges", "status=open", (page) =>
-    Arenas.use(({ priceEvents }) => priceEvents.list("open", page))
+    Arenas.use((arenas) => arenas.list("price_event", { status: "open" }, page))
   )
   yield* add("/eval/price-events/challenges", "status=resolved", (page) =>
-    Arenas.use(({ priceEvents }) => priceEvents.list("resolved", page))
+    Arenas.use((arenas) => arenas.list("price_event", { status: "resolved" }, page))
   )
   yield* add("/eval/macro/challenges/:challenge_id/odds", "200 bins", () =>
     Pools.use((service) => service.odds(pool))
@@ -340,13 +340,11 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     }
   )
 
-  yield* add("/eval/challenges/active", "", (page) =>
-    Arenas.use((arenas) => arenas.directional.active(agent, page))
-  )
+  yield* add("/eval/challenges/active", "", (page) => Arenas.use((arenas) => arenas.active(agent, page)))
   yield* add(
     "/eval/challenges/:challenge_id/paper-signals",
     "",
-    (page) => Arenas.use((arenas) => arenas.directional.paperSignals(agent, hot, page)),
+    (page) => Arenas.use((arenas) => arenas.paperSignals(agent, hot, page)),
     last("paper signals", `paper_signals where agent_id = '${busiest}'`, hot)
   )
   const own = (asked: string, id: AgentId, ...deeper: ReadonlyArray<Deep>) =>
@@ -419,7 +417,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   const page = (route: string, asked: string, run: Reading, which = "first") =>
     reads.push({ route: `GET ${route}`, asked, page: which, run })
   const directory = Effect.fnUntraced(function* (asked: string, filter: ListFilter, from?: string) {
-    const list = (wanted: Page) => Arenas.use((arenas) => arenas.list(filter, wanted))
+    const list = (wanted: Page) => Arenas.use((arenas) => arenas.listSummaries(filter, wanted))
     page("/challenges", asked, list(firstPage))
     if (from === undefined) return
     const key = `select json_build_object('deadline', to_char(deadline at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'id', id)

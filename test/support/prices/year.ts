@@ -168,7 +168,7 @@ export const played = Effect.fnUntraced(function* (questions: ReadonlyArray<Ques
   )
   assert.strictEqual(runs, 1)
   const shown = new Map(
-    (yield* allPages(200, (page) => Arenas.use(({ priceEvents }) => priceEvents.list(undefined, page))))
+    (yield* allPages(200, (page) => Arenas.use((arenas) => arenas.list("price_event", {}, page))))
       .flat()
       .map((event) => [String(event.id), event])
   )

@@ -62,9 +62,9 @@ export const layer = HttpRouter.use(
               isAsset
                 ? Effect.succeed([])
                 : Effect.map(calendar.published({ asset: key }, firstOnes(24)), ({ items }) => items),
-              arenas.list({ status: "open", asset: key }, firstOnes(6)),
-              arenas.list({ status: "resolved", asset: key }, firstOnes(8)),
-              arenas.list({ status: "ended", asset: key }, firstOnes(4)),
+              arenas.listSummaries({ status: "open", asset: key }, firstOnes(6)),
+              arenas.listSummaries({ status: "resolved", asset: key }, firstOnes(8)),
+              arenas.listSummaries({ status: "ended", asset: key }, firstOnes(4)),
               arenas.outcomes(key),
               events.list({ asset: key }, firstOnes(6))
             ],

@@ -65,9 +65,7 @@ export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { publicPage, site } = yield* Pages
     const arenas = yield* Arenas
-    const { macro } = yield* Arenas
     const pools = yield* Pools
-    const { priceEvents } = yield* Arenas
     const calendar = yield* ReleaseCalendar
     const charts = yield* Charts
     const log = yield* TransparencyLog
@@ -111,18 +109,22 @@ export const layer = HttpRouter.use(
           })
           switch (results.type) {
             case "directional": {
-              const [terms, answers] = yield* Effect.all([arenas.directional.get(id), answered])
+              const [terms, answers] = yield* Effect.all([arenas.getOf("directional", id), answered])
               const drawn = { ...(yield* prices(terms)), answers, now }
               return show(site, frame, directionalView(frame, { ...view, terms, drawn }))
             }
             case "macro": {
-              const [terms, odds, answers] = yield* Effect.all([macro.get(id), pools.odds(id), answered])
+              const [terms, odds, answers] = yield* Effect.all([
+                arenas.getOf("macro", id),
+                pools.odds(id),
+                answered
+              ])
               const figures = yield* printsBefore(terms)
               const drawn = { answers, now }
               return show(site, frame, macroView(frame, { ...view, terms, odds, figures, drawn }))
             }
             case "price_event": {
-              const [terms, answers] = yield* Effect.all([priceEvents.get(id), answered])
+              const [terms, answers] = yield* Effect.all([arenas.getOf("price_event", id), answered])
               const drawn = { ...(yield* prices(terms)), answers, now }
               return show(site, frame, priceEventView(frame, { ...view, terms, drawn }))
             }

@@ -60,7 +60,7 @@ export const layer = HttpRouter.use(
             category: yield* chosen("category", Category)
           }
           const [page, counts, now] = yield* Effect.all(
-            [arenas.list(filter, yield* listPage), arenas.counts(filter), DateTime.now],
+            [arenas.listSummaries(filter, yield* listPage), arenas.counts(filter), DateTime.now],
             { concurrency: "unbounded" }
           )
           const lines = status === "open" ? yield* charts.lines(page.items.map(({ asset }) => asset)) : {}

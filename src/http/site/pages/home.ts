@@ -61,7 +61,7 @@ export const layer = HttpRouter.use(
         Effect.fnUntraced(function* (frame) {
           const [open, settled, board, latest, counts, checkpoint, now] = yield* Effect.all(
             [
-              arenas.list({ status: "open" }, firstOnes(6)),
+              arenas.listSummaries({ status: "open" }, firstOnes(6)),
               arenas.lastSettled(4),
               leaders,
               events.list({}, firstOnes(6)),

@@ -27,7 +27,7 @@ export const layer = HttpRouter.use(
 
     const questionsOf = (asset: string, status: ListStatus) =>
       Effect.map(
-        arenas.list({ status, asset }, { limit: maxQuestions, cursor: undefined }),
+        arenas.listSummaries({ status, asset }, { limit: maxQuestions, cursor: undefined }),
         ({ items }) => items
       )
 

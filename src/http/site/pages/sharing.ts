@@ -277,7 +277,7 @@ const forCrawlers = HttpRouter.use(
           const [{ categories }, open, settled, board, latest] = yield* Effect.all(
             [
               targets.catalog,
-              arenas.list({ status: "open" }, firstOnes(100)),
+              arenas.listSummaries({ status: "open" }, firstOnes(100)),
               arenas.lastSettled(100),
               scoring.leaderboard({ order: "skill", rankedFirst: true }, firstOnes(100)),
               events.list({}, firstOnes(100))

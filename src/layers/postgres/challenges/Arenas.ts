@@ -1,46 +1,49 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { Arenas } from "../../../services/Arenas.ts"
-import { makeDirectionalArena } from "./directional.ts"
-import { makeMacroArena } from "./macro.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { boundNow, execute } from "../sql.ts"
+import { publishCounts } from "./countSteps.ts"
+import { makeCreate } from "./create.ts"
 import { makePaperSignals } from "./predictions/paperSignals.ts"
 import { makePredict } from "./predictions/predict.ts"
-import { makePriceEventArena } from "./priceEvents.ts"
-import { makeQueries } from "./queries.ts"
-import { transaction } from "../sql.ts"
+import { makeResults } from "./results.ts"
+import { makeSummaries } from "./summaries.ts"
+import { makeViews } from "./views.ts"
 
 const make = Effect.gen(function* () {
-  const together = transaction(yield* SqlClient.SqlClient)
+  const sql = yield* SqlClient.SqlClient
+  const { countsEvery } = yield* Settings
+  const createOf = yield* makeCreate
   const signals = yield* makePaperSignals
-  const { arena, publishDue } = yield* makeDirectionalArena
-  const directional = { ...arena, paperSignals: signals.list }
-  const macro = yield* makeMacroArena
-  const priceEvents = yield* makePriceEventArena
-  const predict = yield* makePredict(signals.record)
-  const { typeOf, ...queries } = yield* makeQueries
+  const results = yield* makeResults
+  const views = yield* makeViews
+  const { getOf } = views
 
   const get: Arenas["Service"]["get"] = Effect.fn("Arenas.get")(function* (challengeId) {
-    const type = yield* typeOf(challengeId)
-    switch (type) {
-      case "directional":
-        return yield* directional.get(challengeId)
-      case "macro":
-        return { type, ...(yield* macro.get(challengeId)) }
-      case "price_event":
-        return { type, ...(yield* priceEvents.get(challengeId)) }
-    }
+    return yield* getOf(yield* results.typeOf(challengeId), challengeId)
   })
 
+  const create: Arenas["Service"]["create"] = (type, wanted) =>
+    createOf(type, wanted).pipe(
+      Effect.flatMap((id) => Effect.orDie(getOf(type, id))),
+      Effect.withSpan("Arenas.create")
+    )
+
+  const publishDue = Effect.gen(function* () {
+    if (Option.isNone(countsEvery)) return
+    yield* execute(publishCounts(sql, countsEvery.value, yield* boundNow(sql)))
+  }).pipe(Effect.withSpan("Arenas.publishDue"))
+
   return Arenas.of({
-    directional,
-    macro,
-    priceEvents,
-    predict,
-    together,
-    publishDue,
+    ...views,
     get,
-    typeOf,
-    ...queries
+    create,
+    ...(yield* makePredict(signals.record)),
+    paperSignals: signals.list,
+    ...(yield* makeSummaries),
+    ...results,
+    publishDue
   })
 })
 

@@ -25,7 +25,7 @@ import {
   transaction
 } from "../sql.ts"
 import { floatOf, hasStatus, outcomesOf, scoringScale, statedColumns, statedOf } from "./challengeRows.ts"
-import { makeEarlierPrints } from "./macro.ts"
+import { makeEarlierPrints } from "./macroTerms.ts"
 import { makeReferences, referenceNow } from "./reference.ts"
 
 const OpenRow = Schema.Struct({

@@ -137,6 +137,12 @@ export const versionsOf = (sql: SqlClient.SqlClient) => sql`
       and e.type = case when v.version = 1 then 'settlement' else 'amendment' end
     where v.challenge_id = c.id) as versions`
 
+/** The settlement that counts of a challenge, its newest version, for a lateral join. */
+export const latestSettlement = (sql: SqlClient.SqlClient, challengeId = "c.id") =>
+  sql.literal(
+    `lateral (select * from settlements where challenge_id = ${challengeId} order by version desc limit 1)`
+  )
+
 /** The `SettlementRecord` of a row of the newest version. */
 export const settlementOf = (row: {
   readonly version: number

@@ -26,8 +26,8 @@ import type { firstProgram } from "../../../services/Instances.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { decimalStep, minSurprises, referenceScale, edgesAround } from "../../../scoring/macro.ts"
 import { categoriesOf } from "../challenges/challengeRows.ts"
-import { makeEarlierPrints } from "../challenges/macro.ts"
-import { makeDailyCloses } from "../challenges/priceEvents.ts"
+import { makeEarlierPrints } from "../challenges/macroTerms.ts"
+import { makeDailyCloses } from "../challenges/priceEventTerms.ts"
 import { makeReferences } from "../challenges/reference.ts"
 
 /** A challenge is due and cannot be made, for a reason that may pass. */
@@ -51,7 +51,7 @@ const Named = Schema.Struct({ target: Schema.String, event_id: EventId })
 /** What a schedule makes of a target, and when. */
 export interface Expected {
   readonly target: Pick<Target, "key" | "category">
-  readonly type: typeof ChallengeType.Type
+  readonly type: ChallengeType
   readonly kind: string
   readonly at: number
 }
@@ -82,7 +82,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
       const opens = from - sessionLead
       const lastCall = from - Duration.toMillis(settings.scheduleNotice)
       if (moment < opens || moment > lastCall) return []
-      const create = arenas.directional.create({
+      const create = arenas.create("directional", {
         asset: target.key,
         kind: "session",
         question: sessionQuestion(target.key, target.name, date),
@@ -131,7 +131,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
     return targets.filter(hasSessions).flatMap((target): ReadonlyArray<Plan> => {
       const event = events.find((each) => each.target === target.key)
       if (event === undefined || !isOpen(target.key, moment)) return []
-      const create = arenas.directional.create({
+      const create = arenas.create("directional", {
         asset: target.key,
         kind: "flash",
         event_id: event.event_id,
@@ -195,7 +195,7 @@ export const makeLadderPlans = Effect.gen(function* () {
         return yield* new NotYet({ reason: `too few prices of ${target.key} are known for its dead zone` })
       }
       return yield* orNotYet(
-        arenas.directional.create({
+        arenas.create("directional", {
           asset: target.key,
           kind,
           open_price: price,
@@ -275,7 +275,7 @@ const week: ReadonlyArray<Asked> = [
 export const makeWeekPlans = Effect.gen(function* () {
   const settings = yield* Settings
   const closesUntil = yield* makeDailyCloses
-  const { priceEvents } = yield* Arenas
+  const arenas = yield* Arenas
   const freshPrice = yield* makeFreshPrice
 
   /** A week is expected to move the price as the last 60 days did. */
@@ -314,7 +314,7 @@ export const makeWeekPlans = Effect.gen(function* () {
       for (const { kind, level, needs, question } of week) {
         const make = Effect.flatMap(levels, (known) =>
           orNotYet(
-            priceEvents.create({
+            arenas.create("price_event", {
               kind: question,
               asset: key,
               deadline,
@@ -366,7 +366,7 @@ const exact = (value: number): BigDecimal.BigDecimal => BigDecimal.fromStringUns
 export const makeReleasePlans = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
-  const { macro } = yield* Arenas
+  const arenas = yield* Arenas
   const due = findAll(Due)
   const ahead = findAll(Due.mapFields(Struct.pick(["target", "release_at"])))
   const earlierPrints = yield* makeEarlierPrints
@@ -414,7 +414,7 @@ export const makeReleasePlans = Effect.gen(function* () {
       const { decimal_step, period, question, reference_scale, release_at, reward_pool, target, unit } =
         release
       return orNotYet(
-        macro.create({
+        arenas.create("macro", {
           asset: target,
           period,
           deadline: deadlineOf(release),

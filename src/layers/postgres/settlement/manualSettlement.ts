@@ -1,16 +1,19 @@
 /**
- * Challenges that an administrator ends: a macro challenge by its published value or without one, a price event without
- * one. Nothing is settled or voided before its deadline.
+ * Challenges that an administrator ends: a macro challenge by its published value, and one of any type without a result. Macro
+ * challenges and price events are settled or voided after their deadline only.
  */
 import { BigDecimal, DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { ChallengeState, unknownChallenge } from "../../../services/domain/Challenge.ts"
+import type { ChallengeType } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
+import type { NotFound } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { Arenas } from "../../../services/Arenas.ts"
 import type { Scoring } from "../../../services/Scoring.ts"
 import { scoringScale } from "../challenges/challengeRows.ts"
-import { boundTime, decimal, findOption } from "../sql.ts"
+import { cancelChallenge } from "../challenges/lifecycle.ts"
+import { boundNow, boundTime, decimal, findOption } from "../sql.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
 import { faultOfCategory } from "./scores.ts"
 import { makeSettle } from "./settle.ts"
@@ -109,7 +112,7 @@ export const makeManualSettlement = Effect.gen(function* () {
         Effect.annotateLogs({ challenge_id: id, actual_value: actualValue })
       )
     }
-    const current = yield* arenas.macro.get(id)
+    const current = yield* arenas.getOf("macro", id)
     if (settled || current.actual_value === actualValue) return current
     return yield* new ChallengeState({
       detail:
@@ -119,29 +122,40 @@ export const makeManualSettlement = Effect.gen(function* () {
     })
   })
 
-  const onlyClosed = (status: string) =>
-    new ChallengeState({ detail: `The challenge is ${status}; only one that is closed can be voided.` })
-
-  const voidMacro: Scoring["Service"]["voidMacro"] = Effect.fn("Scoring.voidMacro")(
-    function* (challengeId, reason) {
-      const id = yield* overdueVoided(challengeId)
-      const isVoided = yield* voidByHand("macro", id, reason)
-      const current = yield* arenas.macro.get(id)
-      return isVoided ? current : yield* onlyClosed(current.status)
-    }
-  )
-
-  const voidPriceEvent: Scoring["Service"]["voidPriceEvent"] = Effect.fn("Scoring.voidPriceEvent")(
-    function* (challengeId, reason) {
+  /** Ends the challenge unless it has ended already, and returns whether it did. */
+  const ends: { readonly [Type in ChallengeType]: End } = {
+    directional: Effect.fnUntraced(function* (challengeId, reason) {
+      yield* arenas.getOf("directional", challengeId)
+      const ended = { challenge_id: challengeId.toLowerCase(), voided_at: yield* boundNow(sql), reason }
+      // Administrators may at any time.
+      return yield* cancelChallenge(sql, ended, sql`true`)
+    }),
+    macro: Effect.fnUntraced(function* (challengeId, reason) {
+      return yield* voidByHand("macro", yield* overdueVoided(challengeId), reason)
+    }),
+    price_event: Effect.fnUntraced(function* (challengeId, reason) {
       const { id } = yield* pastDeadline("price_event", challengeId)
-      const isVoided = yield* voidByHand("price_event", id, reason)
-      const current = yield* arenas.priceEvents.get(id)
-      return isVoided ? current : yield* onlyClosed(current.status)
-    }
-  )
+      return yield* voidByHand("price_event", id, reason)
+    })
+  }
 
-  return { resolveMacro, voidMacro, voidPriceEvent }
+  const voidOne: Scoring["Service"]["void"] = Effect.fn("Scoring.void")(function* <
+    Type extends ChallengeType
+  >(type: Type, challengeId: string, reason: string) {
+    const isEnded = yield* ends[type](challengeId, reason)
+    const current = yield* arenas.getOf(type, challengeId)
+    if (isEnded) return current
+    const expected =
+      type === "directional"
+        ? "only one that is open or closed can be cancelled"
+        : "only one that is closed can be voided"
+    return yield* new ChallengeState({ detail: `The challenge is ${current.status}; ${expected}.` })
+  })
+
+  return { resolveMacro, void: voidOne }
 })
+
+type End = (challengeId: string, reason: string) => Effect.Effect<boolean, NotFound | ChallengeState>
 
 const Evidence = Schema.Struct({
   source: Schema.String,

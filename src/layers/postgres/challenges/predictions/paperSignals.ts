@@ -6,7 +6,7 @@
 import { BigDecimal, DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { positionSize, profitPct } from "../../../../scoring/paper.ts"
-import type { DirectionalArena } from "../../../../services/Arenas.ts"
+import type { Arenas } from "../../../../services/Arenas.ts"
 import { PaperPosition, PaperSignal } from "../../../../services/domain/Prediction.ts"
 import { unknownChallenge } from "../../../../services/domain/Challenge.ts"
 import type { Direction } from "../../../../services/domain/Challenge.ts"
@@ -159,7 +159,7 @@ export const makePaperSignals = Effect.gen(function* () {
     })
   })
 
-  const list: DirectionalArena["paperSignals"] = Effect.fn("DirectionalArena.paperSignals")(
+  const list: Arenas["Service"]["paperSignals"] = Effect.fn("DirectionalArena.paperSignals")(
     function* (agentId, challengeId, page) {
       const { after, cut, limit } = yield* pages.open(page, challengeId.toLowerCase())
       if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)

@@ -1,19 +1,29 @@
 /** Predicting: records, paper-trade signals of directional challenges that have closed, and stakes that come with an answer. */
 import { Array as Arr, BigDecimal, DateTime, Effect, Option, Result, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
-import type { Arenas, Predicted, PredictionRefused, Submission } from "../../../../services/Arenas.ts"
+import { SqlClient } from "effect/sql"
+import type {
+  Arenas,
+  BatchItem,
+  BatchOutcome,
+  Predicted,
+  PredictionRefused,
+  Submission
+} from "../../../../services/Arenas.ts"
 import { reasonOf, valueNames } from "../../../../services/domain/Answer.ts"
 import type { AnswerValues } from "../../../../services/domain/Answer.ts"
 import { NotFound } from "../../../../services/domain/errors.ts"
 import { ChallengeId, PredictionId } from "../../../../services/domain/ids.ts"
+import type { AgentId } from "../../../../services/domain/ids.ts"
 import { nothingSaid } from "../../../../services/domain/Prediction.ts"
 import { Practice } from "../../../../services/Practice.ts"
 import { Pools } from "../../../../services/Pools.ts"
 import type { StakeAnswer } from "../../../../services/Pools.ts"
-import { failingAtLimits } from "../../../../services/RateLimiter.ts"
-import type { LimitReached } from "../../../../services/RateLimiter.ts"
+import { failingAtLimits, LimitReached, RateLimiter } from "../../../../services/RateLimiter.ts"
+import type { TooManyRequests } from "../../../../services/RateLimiter.ts"
 import type { ObservedPrice } from "../../../../services/Prices.ts"
 import { cheapSpan } from "../../../cheapSpan.ts"
+import { transaction } from "../../sql.ts"
 import type { RecordSignal } from "./paperSignals.ts"
 import { makeRecordPredictions } from "./predictions.ts"
 import type { NewRecord, RecordedPrediction } from "./predictions.ts"
@@ -90,6 +100,8 @@ const isUnknown = (outcome: Result.Result<unknown, unknown> | undefined): boolea
   outcome !== undefined && Result.isFailure(outcome) && outcome.failure instanceof NotFound
 
 export const makePredict = Effect.fnUntraced(function* (recordSignal: RecordSignal) {
+  const inTransaction = transaction(yield* SqlClient.SqlClient)
+  const limits = yield* RateLimiter
   const random = yield* SecureRandom.SecureRandom
   const pools = yield* Pools
   const practice = yield* Practice
@@ -156,5 +168,41 @@ export const makePredict = Effect.fnUntraced(function* (recordSignal: RecordSign
     return items.flatMap((item) => outcomes.get(item) ?? [])
   }, cheapSpan("Arenas.predict"))
 
-  return predict
+  const predictBatch: Arenas["Service"]["predictBatch"] = Effect.fn("Arenas.predictBatch")(function* <E>(
+    agentId: AgentId,
+    items: ReadonlyArray<BatchItem<E>>
+  ) {
+    const outcomes = new Map<number, BatchOutcome<E>>()
+    let left = items.map(({ submission, uses }, place) => ({ submission, uses, place }))
+    while (left.length > 0) {
+      const admitted = yield* limits.admitWrites(
+        agentId,
+        left.map(({ uses }) => uses)
+      )
+      const submissions = left.map(({ submission }, index) => {
+        const full = admitted.refusals[index]
+        return full === undefined ? submission : Result.fail<E | TooManyRequests>(full)
+      })
+      const made = yield* predict(Arr.getSuccesses(submissions))
+      let next = 0
+      const accepted: Array<number> = []
+      left = left.filter(({ place }, index) => {
+        const outcome = Result.flatMap(Arr.getUnsafe(submissions, index), () => Arr.getUnsafe(made, next++))
+        const wasTried = admitted.refusals[index] === undefined
+        if (Result.isSuccess(outcome)) {
+          accepted.push(index)
+          outcomes.set(place, { outcome: Result.succeed(outcome.success), wasTried })
+          return false
+        }
+        // A window that had room when the item was admitted is full by now: the item is admitted anew.
+        if (outcome.failure instanceof LimitReached) return true
+        outcomes.set(place, { outcome: Result.fail(outcome.failure), wasTried })
+        return false
+      })
+      yield* admitted.accepted(accepted)
+    }
+    return items.flatMap((_, place) => outcomes.get(place) ?? [])
+  }, inTransaction)
+
+  return { predict, predictBatch }
 })

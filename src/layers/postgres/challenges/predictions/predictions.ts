@@ -42,7 +42,7 @@ import type { PredictionRejected } from "./rejections.ts"
 export interface NewRecord {
   readonly id: PredictionId
   /** Where a challenge of another type is unknown. */
-  readonly type: typeof ChallengeType.Type | null
+  readonly type: ChallengeType | null
   /** As the caller sent it. */
   readonly challengeId: string
   readonly agentId: AgentId
@@ -70,7 +70,7 @@ interface Item extends NewRecord {
 }
 
 export interface RecordedPrediction {
-  readonly type: typeof ChallengeType.Type
+  readonly type: ChallengeType
   /** The names of the outcomes; null of a number. */
   readonly outcomes: ReadonlyArray<string> | null
   /** In the form that the challenge took. */
