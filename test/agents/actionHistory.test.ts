@@ -94,7 +94,7 @@ layer(testServices())("The history of an agent's actions", (it) => {
     })
   )
 
-  it.effect("The history has what still holds: a follow that was ended is gone", () =>
+  it.effect("An agent's history has what still holds: a follow that was ended is gone", () =>
     Effect.gen(function* () {
       const [ada, bob] = yield* claimedAgents(2)
       assert(ada !== undefined && bob !== undefined)
@@ -104,7 +104,7 @@ layer(testServices())("The history of an agent's actions", (it) => {
     })
   )
 
-  it.effect("The history is the same over pages of any size", () =>
+  it.effect("An agent's history is the same over pages of any size", () =>
     Effect.gen(function* () {
       const { ada } = yield* busyDay
       const { items } = yield* historyOf(ada)
@@ -114,7 +114,7 @@ layer(testServices())("The history of an agent's actions", (it) => {
     })
   )
 
-  it.effect("The history refuses a cursor that was changed", () =>
+  it.effect("An agent's history refuses a cursor that was changed", () =>
     Effect.gen(function* () {
       const { ada } = yield* busyDay
       const cursor = nextOf(yield* historyOf(ada, { limit: 1, cursor: undefined }))

@@ -53,7 +53,7 @@ layer(testServices())("Names of claimed agents", (it) => {
     })
   )
 
-  it.effect("A name is the same in any case, spacing and alphabet in which it reads alike", () =>
+  it.effect("An agent's name is the same in any case, spacing and alphabet in which it reads alike", () =>
     Effect.gen(function* () {
       const holder = yield* claimable({ name: "Ocean Alpha 1" })
       yield* claimWithCode(holder.token, holder.code, yield* anOperator)
@@ -457,7 +457,7 @@ layer(testServices())("Effects of a claim", (it) => {
     })
   )
 
-  it.effect("A later settlement takes no rank back", () =>
+  it.effect("A settlement after a claim takes no rank back", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const scoring = yield* Scoring

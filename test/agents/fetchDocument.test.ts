@@ -202,7 +202,7 @@ describe("The lookup of a name", () => {
   const found = (server: string, name: string) =>
     addressesOf(new URL(`https://${name}/jwks`), { ...limits, resolve: dnsLookup([server]) })
 
-  it.effect("A name leads to the addresses that DNS has for it", () =>
+  it.effect("A host name leads to the addresses that DNS has for it", () =>
     Effect.gen(function* () {
       const { server } = yield* nameServer
       assert.deepStrictEqual(yield* found(server, "here.example.com"), [
@@ -211,7 +211,7 @@ describe("The lookup of a name", () => {
     })
   )
 
-  it.effect("A name whose servers hang is given up, and blocks no file and no other name", () =>
+  it.effect("A host name whose servers hang is given up, and blocks no file and no other name", () =>
     Effect.gen(function* () {
       const { server } = yield* nameServer
       let ended = 0

@@ -57,7 +57,7 @@ const client = Effect.gen(function* () {
 })
 
 layer(testServer())("A client that was written for another service", (it) => {
-  it.effect("The client works in every command that has a meaning here", () =>
+  it.effect("A client of another service works in every command that has a meaning here", () =>
     Effect.gen(function* () {
       const { id: challenge } = yield* openChallenge({ asset: "GC" })
       const { id: macro } = yield* newMacro({ deadline: farDeadline })
@@ -120,7 +120,7 @@ layer(testServer())("A client that was written for another service", (it) => {
     })
   )
 
-  it.effect("The client is told that the owner's account is not supported", () =>
+  it.effect("A client of another service is told that the owner's account is not supported", () =>
     Effect.gen(function* () {
       const { asked } = yield* client
       const calls = [
@@ -138,7 +138,7 @@ layer(testServer())("A client that was written for another service", (it) => {
     })
   )
 
-  it.effect("The client is told that a challenge has no pool, by either path of odds", () =>
+  it.effect("A client of another service is told that a challenge has no pool, by either path of odds", () =>
     Effect.gen(function* () {
       const { id } = yield* openChallenge({ asset: "GC" })
       const { asked } = yield* client

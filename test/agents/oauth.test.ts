@@ -238,7 +238,7 @@ layer(testServer())("The token endpoint", (it) => {
 layer(
   testServer({ environment: { AUSPEX_LIMIT_TOKENS: "2/minute", AUSPEX_LIMIT_TOKEN_FAILURES: "3/minute" } })
 )("The limits of the token endpoint", (it) => {
-  it.effect("The limits answer 429 as an OAuth error with Retry-After, for tokens and for refusals", () =>
+  it.effect("The token endpoint's limits are 429 as an OAuth error with Retry-After", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("20000 days")
       const { agentId, secret } = yield* onboard()
@@ -260,7 +260,7 @@ layer(
 layer(testServer({ environment: { AUSPEX_BASE_URL: "https://auspex.example/arena" } }))(
   "The authorization server's metadata",
   (it) => {
-    it.effect("The metadata has what RFC 8414 says, built from the base URL", () =>
+    it.effect("The authorization server's metadata is that of RFC 8414, built from the base URL", () =>
       Effect.gen(function* () {
         const answer = yield* get("/.well-known/oauth-authorization-server")
         assert.strictEqual(answer.status, 200)

@@ -205,7 +205,7 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("The mail is the same for an address with an account and one without", () =>
+  it.effect("A sign-in mail is the same for an address with an account and one without", () =>
     Effect.gen(function* () {
       yield* signedIn("known@example.org")
       yield* request("known@example.org")
@@ -357,7 +357,7 @@ layer(testServices())("An identity provider's account", (it) => {
       ({ email }) => email
     )
 
-  it.effect("An account is that of issuer and subject, letter by letter", () =>
+  it.effect("An identity provider's account is that of issuer and subject, letter by letter", () =>
     Effect.gen(function* () {
       const ada = yield* identify("https://id.example", "ada")
       assert.strictEqual(yield* identify("https://id.example", "ada"), ada)

@@ -214,32 +214,32 @@ describe("The shape of an answer", () => {
   const [, , answer] = handwritten[0] ?? []
   const changed = (change: object): boolean => Exit.isSuccess(decode({ ...answer, ...change }))
 
-  it("An answer has every field, with texts of any content", () => {
+  it("A registration answer has every field, with texts of any content", () => {
     assert.isTrue(changed({}))
     assert.isTrue(changed({ event_summary: "" }))
     assert.isFalse(changed({ event_summary: undefined }))
     assert.isFalse(changed({ market_impact: { ...answer?.market_impact, direction: "sideways" } }))
   })
 
-  it("An answer has texts of at most 4 000 characters", () => {
+  it("A registration answer has texts of at most 4 000 characters", () => {
     assert.isTrue(changed({ event_summary: "字".repeat(4000) }))
     assert.isFalse(changed({ event_summary: "字".repeat(4001) }))
   })
 
-  it("An answer has at most 50 entries of at most 100 characters", () => {
+  it("A registration answer has at most 50 entries of at most 100 characters", () => {
     assert.isTrue(changed({ related_events: Array.from({ length: 50 }, () => "x".repeat(100)) }))
     assert.isFalse(changed({ related_events: Array.from({ length: 51 }, () => "x") }))
     assert.isFalse(changed({ related_events: ["x".repeat(101)] }))
   })
 
-  it("An answer has a confidence from 0 to 1", () => {
+  it("A registration answer has a confidence from 0 to 1", () => {
     for (const confidence of [0, 0.5, 1]) assert.isTrue(changed({ confidence }))
     for (const confidence of [-0.01, 1.01, Number.NaN, "0.5", null]) assert.isFalse(changed({ confidence }))
   })
 })
 
 it.layer(layer(publicBank))("The rubric judge", (it) => {
-  it.effect("The judge says what is scored", () =>
+  it.effect("The rubric judge says what is scored", () =>
     Effect.gen(function* () {
       const { criteria, passScore } = yield* RegistrationJudge
       assert.deepStrictEqual(criteria, rubric)
@@ -247,7 +247,7 @@ it.layer(layer(publicBank))("The rubric judge", (it) => {
     })
   )
 
-  it.effect("The judge chooses the same event for the same agent, and spreads agents evenly", () =>
+  it.effect("The rubric judge chooses the same event for the same agent, and spreads agents evenly", () =>
     Effect.gen(function* () {
       const { choose } = yield* RegistrationJudge
       const seeds = Array.from(
@@ -271,7 +271,7 @@ it.layer(layer(publicBank))("The rubric judge", (it) => {
     })
   )
 
-  it.effect("The judge shows an event by its slug without the expected answer", () =>
+  it.effect("The rubric judge shows an event by its slug without the expected answer", () =>
     Effect.gen(function* () {
       const service = yield* RegistrationJudge
       const chosen = yield* service.choose("an agent")
@@ -281,7 +281,7 @@ it.layer(layer(publicBank))("The rubric judge", (it) => {
     })
   )
 
-  it.effect("The judge judges an answer to the event of a slug, with the numbers of the slug", () =>
+  it.effect("The rubric judge takes an answer to the event of a slug, with the numbers of the slug", () =>
     Effect.gen(function* () {
       const service = yield* RegistrationJudge
       for (const event of inUse.map((template) => drawn(template))) {
@@ -292,7 +292,7 @@ it.layer(layer(publicBank))("The rubric judge", (it) => {
     })
   )
 
-  it.effect("The judge still judges an answer to a challenge made before numbers were drawn", () =>
+  it.effect("The rubric judge still takes an answer to a challenge made before numbers were drawn", () =>
     Effect.gen(function* () {
       const service = yield* RegistrationJudge
       for (const event of bank) {
@@ -302,7 +302,7 @@ it.layer(layer(publicBank))("The rubric judge", (it) => {
     })
   )
 
-  it.effect("The judge does not find an event that is no longer in use", () =>
+  it.effect("The rubric judge does not find an event that is no longer in use", () =>
     Effect.gen(function* () {
       const service = yield* RegistrationJudge
       const [event] = bank

@@ -14,7 +14,7 @@ const selfOf = (token: string) => get("/api/v1/agent/profile/self", { token })
 const adminOf = (agentId: string) => `/api/v1/admin/agents/${agentId}`
 
 layer(testServer())("The token endpoint", (it) => {
-  it.effect("The answer is a bearer token with its lifetime, effective scopes and the agent's status", () =>
+  it.effect("The token endpoint answers a bearer token with lifetime, effective scopes and status", () =>
     Effect.gen(function* () {
       const registered = yield* register()
       yield* pass(registered)
@@ -117,7 +117,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("A request before the challenge is 403 challenge_pending, with a wrong secret still 401", () =>
+  it.effect("A token request before the challenge is 403 challenge_pending, with a wrong secret 401", () =>
     Effect.gen(function* () {
       const { agent_id, client_secret } = yield* register()
       const answer = yield* askForToken(agent_id, client_secret)
@@ -128,7 +128,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("A request after the grace window is 403 issuance_paused; a held token stays valid", () =>
+  it.effect("A token request after the grace window is 403 issuance_paused; a held token stays valid", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       yield* TestClock.adjust("7 days")

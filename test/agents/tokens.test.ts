@@ -111,7 +111,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Tokens", (it)
     })
   )
 
-  it.effect("Tokens are checked without asking the database at every request", () =>
+  it.effect("Access tokens are checked without asking the database at every request", () =>
     Effect.gen(function* () {
       const tokens = yield* Tokens
       const { spans } = yield* TelemetryRecorder

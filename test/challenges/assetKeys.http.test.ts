@@ -9,7 +9,7 @@ import { testAdminToken } from "../support/settings.ts"
 const token = testAdminToken
 
 layer(testServer())("The key of a target", (it) => {
-  it.effect("A key in any case subscribes and unsubscribes an agent", () =>
+  it.effect("A target's key in any case subscribes and unsubscribes an agent", () =>
     Effect.gen(function* () {
       const agent = yield* onboard()
       const asked = { token: agent.token }
@@ -26,7 +26,7 @@ layer(testServer())("The key of a target", (it) => {
     })
   )
 
-  it.effect("A key in any case filters challenges and events", () =>
+  it.effect("A target's key in any case filters challenges and events", () =>
     Effect.gen(function* () {
       const { id } = yield* newChallenge()
       const listed = yield* get("/api/v1/eval/challenges?asset=gc&limit=1")
@@ -41,7 +41,7 @@ layer(testServer())("The key of a target", (it) => {
     })
   )
 
-  it.effect("A key in any case serves administrators: for challenges, prices, releases and targets", () =>
+  it.effect("A target's key in any case serves administrators, in all their requests", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const deadline = "2099-01-02T00:00:00Z"

@@ -104,7 +104,7 @@ layer(testServer())("POST /eval/predictions", (it) => {
     })
   )
 
-  it.effect("An item that fails has the error of a single answer, and the other items are taken", () =>
+  it.effect("An item of a batch that fails has the error of a single answer; the others are taken", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* predictor
       const [gold, again, cpi] = [yield* newChallenge(), yield* newChallenge(), yield* newMacro()]
@@ -174,7 +174,7 @@ layer(testServer())("POST /eval/predictions", (it) => {
     })
   )
 
-  it.effect("Items on one challenge are taken in their order: the first, its duplicate, its revision", () =>
+  it.effect("Items of a batch on one challenge are taken in order: first, duplicate, revision", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       const [gold, cpi] = [yield* newChallenge(), yield* newMacro()]
@@ -310,7 +310,7 @@ layer(testServer())("Stakes in a batch", (it) => {
     })
   )
 
-  it.effect("An item with a stake needs the scope for stakes; without it that item alone is refused", () =>
+  it.effect("An item with a stake needs the scope for stakes; without it the item alone is refused", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       const [gold, cpi] = [yield* newChallenge(), yield* newMacro()]
@@ -401,7 +401,7 @@ layer(testServer(), { excludeTestServices: true })(
 )
 
 layer(testServer())("The provisional cap", (it) => {
-  it.effect("The cap counts the challenges of a batch, and takes as many of them as are left, in order", () =>
+  it.effect("The provisional cap counts the challenges of a batch, and takes the first that are left", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { agentId, token } = yield* onboard()
@@ -464,7 +464,7 @@ const limited = testServer({
 })
 
 layer(limited)("The limit of predictions", (it) => {
-  it.effect("The limit counts accepted items only, and items beyond it say when to retry", () =>
+  it.effect("The limit of predictions counts accepted items only, and others say when to retry", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       const open = yield* Effect.all(times(14, () => newMacro()))

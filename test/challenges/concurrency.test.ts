@@ -178,7 +178,7 @@ inBatches("The cap of a provisional agent", (it) => {
     })
   )
 
-  it.effect("The cap counts challenges: duplicates, revisions and paper-trade signals are free", () =>
+  it.effect("The provisional cap counts challenges: revisions and paper-trade signals are free", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const agent = yield* provisionalAgent()
@@ -208,7 +208,7 @@ inBatches("The cap of a provisional agent", (it) => {
     })
   )
 
-  it.effect("The cap ends with the claim", () =>
+  it.effect("The provisional cap ends with the claim", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -218,7 +218,7 @@ inBatches("The cap of a provisional agent", (it) => {
     })
   )
 
-  it.effect("The cap is the one that the agent was promised at registration", () =>
+  it.effect("The provisional cap is the one that the agent was promised at registration", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* provisionalAgent()

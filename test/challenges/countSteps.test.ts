@@ -67,7 +67,7 @@ const scene = Effect.gen(function* () {
 const minutes = (count: number) => count * 60_000
 
 layer(services)("The counts by direction of an open challenge", (it) => {
-  it.effect("The counts before the first step are those of the creation; prediction_count is live", () =>
+  it.effect("Counts by direction before the first step are the initial ones; prediction_count is live", () =>
     Effect.gen(function* () {
       const { challenge, monday } = yield* scene
       assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 0, monday])
@@ -76,24 +76,22 @@ layer(services)("The counts by direction of an open challenge", (it) => {
     })
   )
 
-  it.effect(
-    "The counts take a step 15 minutes after the creation, no sooner, with the tenth prediction",
-    () =>
-      Effect.gen(function* () {
-        const { at, challenge, monday } = yield* scene
-        yield* say(challenge, times(9, directionAt))
-        yield* moveTo(at(minutes(15) - 1))
-        yield* say(challenge, ["bullish"])
-        yield* publishCounts
-        assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 10, monday])
-        yield* moveTo(at(minutes(15)))
-        assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 10, monday])
-        yield* publishCounts
-        assert.deepStrictEqual(yield* shownOf(challenge), [4, 3, 3, 10, DateTime.formatIso(at(minutes(15)))])
-      })
+  it.effect("Counts by direction take a step with the tenth prediction, no sooner than 15 minutes", () =>
+    Effect.gen(function* () {
+      const { at, challenge, monday } = yield* scene
+      yield* say(challenge, times(9, directionAt))
+      yield* moveTo(at(minutes(15) - 1))
+      yield* say(challenge, ["bullish"])
+      yield* publishCounts
+      assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 10, monday])
+      yield* moveTo(at(minutes(15)))
+      assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 10, monday])
+      yield* publishCounts
+      assert.deepStrictEqual(yield* shownOf(challenge), [4, 3, 3, 10, DateTime.formatIso(at(minutes(15)))])
+    })
   )
 
-  it.effect("Lists have the counts of the last step before the deadline, and live ones from then on", () =>
+  it.effect("Lists have the counts of the last step until the deadline, and live ones from then on", () =>
     Effect.gen(function* () {
       const { at, challenge, deadline } = yield* scene
       const split = Arenas.use((arenas) =>
@@ -110,7 +108,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
     })
   )
 
-  it.effect("The counts do not move by any number of agents of few owners, or of none", () =>
+  it.effect("Counts by direction do not move by any number of agents of few owners, or of none", () =>
     Effect.gen(function* () {
       const { at, challenge, monday } = yield* scene
       const owner = yield* anotherOperator
@@ -141,7 +139,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
     })
   )
 
-  it.effect("The counts never move by nine new predictions, nor by any number of revisions", () =>
+  it.effect("Counts by direction never move by nine predictions, nor by any number of revisions", () =>
     Effect.gen(function* () {
       const { at, challenge, monday } = yield* scene
       const agents = yield* say(
@@ -168,7 +166,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
     })
   )
 
-  it.effect("The counts take the next step 15 minutes and ten predictions after the one before", () =>
+  it.effect("Counts by direction take the next step 15 minutes and ten predictions after the last", () =>
     Effect.gen(function* () {
       const { at, challenge } = yield* scene
       yield* say(
@@ -191,7 +189,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
     })
   )
 
-  it.effect("The counts take a step once, however many replicas find it due", () =>
+  it.effect("Counts by direction take a step once, however many replicas find it due", () =>
     Effect.gen(function* () {
       const { at, challenge } = yield* scene
       for (const [quarter, counts] of [
@@ -218,27 +216,25 @@ layer(services)("The counts by direction of an open challenge", (it) => {
     })
   )
 
-  it.effect(
-    "The counts are final from the deadline on, without a job, with all that was received before",
-    () =>
-      Effect.gen(function* () {
-        const { challenge, deadline, monday } = yield* scene
-        yield* say(challenge, ["bullish", "bearish"])
-        yield* moveTo(millisBefore(deadline, 1))
-        assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 2, monday])
-        const [late] = yield* agentsApart(1)
-        assert(late !== undefined)
-        yield* moveTo(deadline)
-        const final = DateTime.formatIso(deadline)
-        assert.deepStrictEqual(yield* shownOf(challenge), [1, 1, 0, 2, final])
-        yield* predict(late, challenge, { direction: "neutral" }, millisBefore(deadline, 1))
-        assert.deepStrictEqual(yield* shownOf(challenge), [1, 1, 1, 3, final])
-        yield* publishCounts
-        assert.deepStrictEqual(yield* shownOf(challenge), [1, 1, 1, 3, final])
-      })
+  it.effect("Counts by direction are final from the deadline on, with all that was received before", () =>
+    Effect.gen(function* () {
+      const { challenge, deadline, monday } = yield* scene
+      yield* say(challenge, ["bullish", "bearish"])
+      yield* moveTo(millisBefore(deadline, 1))
+      assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 2, monday])
+      const [late] = yield* agentsApart(1)
+      assert(late !== undefined)
+      yield* moveTo(deadline)
+      const final = DateTime.formatIso(deadline)
+      assert.deepStrictEqual(yield* shownOf(challenge), [1, 1, 0, 2, final])
+      yield* predict(late, challenge, { direction: "neutral" }, millisBefore(deadline, 1))
+      assert.deepStrictEqual(yield* shownOf(challenge), [1, 1, 1, 3, final])
+      yield* publishCounts
+      assert.deepStrictEqual(yield* shownOf(challenge), [1, 1, 1, 3, final])
+    })
   )
 
-  it.effect("The counts of a cancelled challenge stay at the last step until its deadline", () =>
+  it.effect("Counts by direction of a cancelled challenge stay at the last step until its deadline", () =>
     Effect.gen(function* () {
       const { at, challenge, deadline } = yield* scene
       yield* say(challenge, times(10, directionAt))
@@ -258,7 +254,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
   )
 
   it.effect.each(oneIn(3, [1, 2, 3]))(
-    "The counts are the true ones of the last allowed step, in any course of events (seed %i)",
+    "Counts by direction are those of the last allowed step, in any course of events (seed %i)",
     (seed) =>
       Effect.gen(function* () {
         const { at, challenge, monday } = yield* scene

@@ -37,7 +37,7 @@ layer(testServices())("The totals of challenges", (it) => {
   })
 
   it.effect.prop(
-    "The totals equal a count, after any creations, cancellations and settlements at once",
+    "Totals of challenges equal a count, after any concurrent creations and ends",
     [Schema.Array(Step).check(Schema.isMaxLength(12))],
     ([steps]) =>
       Effect.gen(function* () {

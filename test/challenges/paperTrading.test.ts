@@ -67,7 +67,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("A position is entered at the latest price, and its size is the signed confidence", () =>
+  it.effect("A virtual position is entered at the latest price, and its size is the signed confidence", () =>
     Effect.gen(function* () {
       const { challenge, deadline } = yield* closedChallenge()
       const observed = plus(deadline, "2 minutes")
@@ -98,7 +98,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("A position is replaced at the entry price of the next signal, and closed at resolve time", () =>
+  it.effect("A virtual position is replaced at the next signal's entry price, and closed at the end", () =>
     Effect.gen(function* () {
       const { agent, challenge, deadline, resolveAt } = yield* closedChallenge()
       yield* predict(agent, challenge, { direction: "bullish", confidence: 0.5 })
@@ -124,7 +124,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("A position is closed by the closing price, whenever and however often the settlement runs", () =>
+  it.effect("A virtual position is closed by the closing price, whenever and however often jobs run", () =>
     Effect.gen(function* () {
       const { agent, challenge, resolveAt } = yield* closedChallenge()
       yield* predict(agent, challenge, { direction: "bearish", confidence: 0.25 })
@@ -143,7 +143,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("A position follows the newest settlement when the closing price is amended", () =>
+  it.effect("A virtual position follows the newest settlement when the closing price is amended", () =>
     Effect.gen(function* () {
       const { agent, challenge, resolveAt } = yield* closedChallenge()
       yield* predict(agent, challenge, { confidence: 1 })
@@ -158,7 +158,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("A position is void when its challenge is cancelled; a replaced one stays as it was", () =>
+  it.effect("A virtual position is void when its challenge is cancelled; a replaced one stays", () =>
     Effect.gen(function* () {
       const { agent, challenge, deadline } = yield* closedChallenge()
       yield* predict(agent, challenge, { confidence: 1 })
@@ -173,7 +173,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("A position is not taken from resolve_at on, when the closing price may be known", () =>
+  it.effect("A virtual position is not taken from resolve_at on, when the closing price may be known", () =>
     Effect.gen(function* () {
       const { agent, challenge, resolveAt } = yield* closedChallenge()
       const [late, later] = [yield* claimedAgent(), yield* claimedAgent()]
@@ -195,7 +195,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     ["is not taken where no price is known", [], false],
     ["is taken at a price of four days ago", [[0, 100]], true],
     ["is not taken at a price older than that", [[-1, 100]], false]
-  ] as const)("A position %s", ([, quotes, isTaken]) =>
+  ] as const)("A virtual position %s", ([, quotes, isTaken]) =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "7 days") })
@@ -210,7 +210,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("A position stays as it is when the next signal comes without a price", () =>
+  it.effect("A virtual position stays as it is when the next signal comes without a price", () =>
     Effect.gen(function* () {
       const { agent, challenge, deadline, resolveAt } = yield* closedChallenge(10)
       yield* predict(agent, challenge, { confidence: 1 })
@@ -224,7 +224,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("Twenty signals at once leave one position", () =>
+  it.effect("Twenty signals at once leave one virtual position", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* closedChallenge()
       yield* concurrently(Array.from({ length: 20 }, () => predict(agent, challenge)))
@@ -232,7 +232,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("A position belongs to its agent and its challenge: signals of others replace nothing", () =>
+  it.effect("A virtual position belongs to its agent and challenge: signals of others replace nothing", () =>
     Effect.gen(function* () {
       const { agent, challenge, resolveAt } = yield* closedChallenge()
       const other = yield* claimedAgent()
@@ -257,7 +257,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
   })
 
   it.effect.prop(
-    "A position leaves at the next one's entry, and the last one at the closing price",
+    "A virtual position leaves at the next one's entry, and the last one at the closing price",
     [
       Schema.Array(Signal).check(Schema.isBetweenLength(1, 6)),
       Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3 }))

@@ -446,7 +446,7 @@ layer(testServices())("The counts of a challenge", (it) => {
   })
 
   it.effect.prop(
-    "The counts equal the latest revisions, after any sequence of submissions",
+    "The counts of a challenge equal the latest revisions, after any sequence of submissions",
     [Schema.Array(Step).check(Schema.isMaxLength(30))],
     ([steps]) =>
       Effect.gen(function* () {

@@ -413,7 +413,7 @@ layer(keeping)("Public answers", (it) => {
     })
   )
 
-  it.effect("Different queries have different answers", () =>
+  it.effect("Different queries have different public answers", () =>
     Effect.gen(function* () {
       const categories = ["crypto", "commodities"]
       for (const category of categories) {
@@ -422,7 +422,7 @@ layer(keeping)("Public answers", (it) => {
     })
   )
 
-  it.effect("A failed answer is not kept", () =>
+  it.effect("A failed public answer is not kept", () =>
     Effect.gen(function* () {
       for (let turn = 0; turn < 2; turn++) {
         assert.strictEqual((yield* get(`${leaderboard}?limit=0`)).status, 400)
@@ -431,7 +431,7 @@ layer(keeping)("Public answers", (it) => {
     })
   )
 
-  it.effect("Each public answer has its own request id", () =>
+  it.effect("Each public answer has a request id of its own", () =>
     Effect.gen(function* () {
       const ids = yield* Effect.forEach(["a", "b"], (id) =>
         Effect.map(get(catalog, { headers: { "x-request-id": id } }), ({ headers }) =>

@@ -35,7 +35,7 @@ const challengeOf = Effect.fnUntraced(function* (asset: string, period: string) 
 })
 
 layer(testServices({ AUSPEX_SCHEDULES: "macro" }))("The release calendar", (it) => {
-  it.effect("The calendar is replaced as a whole, and lists planned releases by their times", () =>
+  it.effect("The release calendar is replaced as a whole, and lists planned releases by their times", () =>
     Effect.gen(function* () {
       yield* moveTo(instant("2026-01-01T00:00:00Z"))
       yield* plan(
@@ -69,7 +69,7 @@ layer(testServices({ AUSPEX_SCHEDULES: "macro" }))("The release calendar", (it) 
     })
   )
 
-  it.effect("A calendar with impossible releases names each of them, and stays as it was", () =>
+  it.effect("A release calendar with impossible releases names each of them, and stays as it was", () =>
     Effect.gen(function* () {
       yield* plan(release())
       const error = yield* Effect.flip(
@@ -86,7 +86,7 @@ layer(testServices({ AUSPEX_SCHEDULES: "macro" }))("The release calendar", (it) 
     })
   )
 
-  it.effect("Each release makes one challenge some days before it; predictions end an hour before", () =>
+  it.effect("Each planned release makes one challenge some days before it, which closes an hour before", () =>
     Effect.gen(function* () {
       yield* moveTo(instant("2026-01-28T13:29:59Z"))
       yield* plan(release({ reward_pool: 100 }))
@@ -108,7 +108,7 @@ layer(testServices({ AUSPEX_SCHEDULES: "macro" }))("The release calendar", (it) 
     })
   )
 
-  it.effect("An edited calendar changes no existing challenge, and makes no second one", () =>
+  it.effect("An edited release calendar changes no existing challenge, and makes no second one", () =>
     Effect.gen(function* () {
       const before = yield* challengeOf("CPI", "2026-01")
       yield* plan(

@@ -147,7 +147,7 @@ layer(testServer())("A text", (it) => {
     })
   )
 
-  it.effect("A text is trimmed and stored in NFC with line feeds", () =>
+  it.effect("The text of a post is trimmed, and stored in NFC with line feeds", () =>
     Effect.gen(function* () {
       const { news_id } = yield* newEvent()
       const { token } = yield* onboard()

@@ -317,7 +317,7 @@ layer(testServices())("Liking", (it) => {
 })
 
 layer(testServices())("The social field of an event", (it) => {
-  it.effect("The social field has the number of posts, and the top three by likes, then the oldest", () =>
+  it.effect("An event's social field has its count, and the top three by likes, then the oldest", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent("Ada")
       const fans = yield* claimedAgents(2)
@@ -359,7 +359,7 @@ layer(testServices())("The social field of an event", (it) => {
 })
 
 layer(testServices())("The interaction context", (it) => {
-  it.effect("The context has the discussion by likes, the agent's own posts and likes, and its policy", () =>
+  it.effect("The interaction context has the discussion by likes, the agent's own part, and its policy", () =>
     Effect.gen(function* () {
       const [ada, bob] = [yield* claimedAgent("Ada"), yield* claimedAgent("Bob")]
       const event = yield* newEvent({ title: "The Fed holds", spaces: ["finance", "policy"] })
@@ -422,7 +422,7 @@ layer(testServices())("The interaction context", (it) => {
 
 layer(testServices())("Counts of the discussion", (it) => {
   it.effect.prop(
-    "The counts equal a recount after any interleaving of posts, likes and ended likes",
+    "Counts of a discussion equal a recount after any interleaving of posts and likes",
     [
       Schema.Array(
         Schema.Struct({

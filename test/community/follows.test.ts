@@ -162,7 +162,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     ends: Schema.Boolean
   })
   it.effect.prop(
-    "The counts equal a recount after any interleaving of follows and unfollows",
+    "Counts of follows equal a recount after any interleaving of follows and unfollows",
     [Schema.Array(Step).check(Schema.isMaxLength(30))],
     ([steps]) =>
       Effect.gen(function* () {
@@ -222,7 +222,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
 })
 
 layer(testServices({ AUSPEX_FOLLOWS_PER_AGENT: "5" }))("The maximum of follows", (it) => {
-  it.effect("The maximum rejects no existing follow, also one that another request made meanwhile", () =>
+  it.effect("The maximum of follows rejects no existing one, also one that was made meanwhile", () =>
     Effect.gen(function* () {
       const [ada, last, ...others] = yield* claimedAgents(6)
       assert(ada !== undefined && last !== undefined)
@@ -235,19 +235,21 @@ layer(testServices({ AUSPEX_FOLLOWS_PER_AGENT: "5" }))("The maximum of follows",
     })
   )
 
-  it.effect("The maximum is exact, also for 50 at once, and an existing follow does not count again", () =>
-    Effect.gen(function* () {
-      const [ada, ...others] = yield* claimedAgents(13)
-      assert(ada !== undefined)
-      const results = yield* concurrently(times(48, (index) => follow(ada, others[index % 12] ?? nobody)))
-      assert.strictEqual((yield* following(ada)).items.length, 5)
-      assert.deepStrictEqual([...new Set(codesOf(results))], ["follow_limit"])
-      const [first] = idsOf(yield* following(ada))
-      assert(first !== undefined)
-      yield* follow(ada, first)
-      yield* unfollow(ada, first)
-      yield* follow(ada, others.find((other) => other !== first) ?? nobody)
-      assert.deepStrictEqual(yield* differing, [])
-    })
+  it.effect(
+    "The maximum of follows is exact, also for 50 at once, and existing ones do not count again",
+    () =>
+      Effect.gen(function* () {
+        const [ada, ...others] = yield* claimedAgents(13)
+        assert(ada !== undefined)
+        const results = yield* concurrently(times(48, (index) => follow(ada, others[index % 12] ?? nobody)))
+        assert.strictEqual((yield* following(ada)).items.length, 5)
+        assert.deepStrictEqual([...new Set(codesOf(results))], ["follow_limit"])
+        const [first] = idsOf(yield* following(ada))
+        assert(first !== undefined)
+        yield* follow(ada, first)
+        yield* unfollow(ada, first)
+        yield* follow(ada, others.find((other) => other !== first) ?? nobody)
+        assert.deepStrictEqual(yield* differing, [])
+      })
   )
 })

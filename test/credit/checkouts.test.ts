@@ -238,7 +238,7 @@ layer(shop)("A checkout without a message", (it) => {
       })
   )
 
-  it.effect("A run looks up at most fifty checkouts, the longest waiting first", () =>
+  it.effect("A run of the job looks up at most fifty checkouts, the longest waiting first", () =>
     Effect.gen(function* () {
       const { server, since } = yield* afresh
       const sessions: Array<string> = []
@@ -279,7 +279,7 @@ layer(shop)("A checkout with a message about its end", (it) => {
 })
 
 layer(shop)("The job that looks up checkouts", (it) => {
-  it.effect("The job looks checkouts up every five minutes", () =>
+  it.effect("The job for checkouts looks them up every five minutes", () =>
     Effect.gen(function* () {
       const { owner, server, since } = yield* afresh
       const { session } = yield* begun(owner)

@@ -168,7 +168,7 @@ layer(testServices())("A grant", (it) => {
     })
   )
 
-  it.effect("A key belongs to its receiver: the same key grants to each of several", () =>
+  it.effect("A grant's key belongs to its receiver: the same key grants to each of several", () =>
     Effect.gen(function* () {
       for (const id of yield* claimedAgents(2)) {
         yield* grant({ kind: "agent", id })

@@ -106,7 +106,7 @@ layer(testServices())("The check of the ledger", (it) => {
 })
 
 layer(testServices())("The check of given credit", (it) => {
-  it.effect("The check finds the request for a grant in any way of writing", () =>
+  it.effect("The ledger's check finds the request for a grant in any way of writing", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const agent = yield* claimedAgent()
@@ -138,48 +138,52 @@ layer(testServices())("The check of given credit", (it) => {
     })
   )
 
-  it.effect("The check names credit given without a recorded reason, though all balances are right", () =>
-    Effect.gen(function* () {
-      const agent = `agent:${yield* claimedAgent()}`
-      const owner = yield* someOperator
-      const other = yield* claimedAgent()
-      const given = yield* grant({ kind: "agent", id: other }, { amount: 12_500_000n })
-      assert.deepStrictEqual(yield* differences, [])
-      const forged = (id: string, credit: string, debit = "treasury") =>
-        record({ id, kind: "post", debit, credit, amount: credits(7), reason: "a prize" })
-      // The three forged grants: without a request, for another amount under this key, and for another agent.
-      const key = given.id.split(":").at(-1) ?? ""
-      yield* askedFor([agent], credits(8), "less")
-      const unasked = [`${agent}:none`, `${agent}:less`, `${agent}:${key}`].map((end) => `grant:admin:${end}`)
-      for (const id of unasked) yield* forged(id, agent)
-      const unfounded = ["bonus:1", "fund:1"]
-      for (const id of unfounded) yield* forged(id, agent)
-      yield* forged("between", agent, `agent:${other}`)
-      yield* forged(`plan:${owner}:1970-02:7000000`, `owner:${owner}`)
-      yield* forged(`plan:${owner}:1970-01:7000000`, `owner:${owner}`)
-      const found = yield* differences
-      for (const id of unasked) {
+  it.effect(
+    "The ledger's check names credit given without a recorded reason, if all balances are right",
+    () =>
+      Effect.gen(function* () {
+        const agent = `agent:${yield* claimedAgent()}`
+        const owner = yield* someOperator
+        const other = yield* claimedAgent()
+        const given = yield* grant({ kind: "agent", id: other }, { amount: 12_500_000n })
+        assert.deepStrictEqual(yield* differences, [])
+        const forged = (id: string, credit: string, debit = "treasury") =>
+          record({ id, kind: "post", debit, credit, amount: credits(7), reason: "a prize" })
+        // The three forged grants: without a request, for another amount under this key, and for another agent.
+        const key = given.id.split(":").at(-1) ?? ""
+        yield* askedFor([agent], credits(8), "less")
+        const unasked = [`${agent}:none`, `${agent}:less`, `${agent}:${key}`].map(
+          (end) => `grant:admin:${end}`
+        )
+        for (const id of unasked) yield* forged(id, agent)
+        const unfounded = ["bonus:1", "fund:1"]
+        for (const id of unfounded) yield* forged(id, agent)
+        yield* forged("between", agent, `agent:${other}`)
+        yield* forged(`plan:${owner}:1970-02:7000000`, `owner:${owner}`)
+        yield* forged(`plan:${owner}:1970-01:7000000`, `owner:${owner}`)
+        const found = yield* differences
+        for (const id of unasked) {
+          assert.include(
+            found,
+            `transfer ${id} gives ${agent} 7000000 micro-credits, and no call of an administrator is recorded that asked for it`
+          )
+        }
+        for (const id of [...unfounded, "between"]) {
+          assert.include(
+            found,
+            `transfer ${id} gives ${agent} 7000000 micro-credits for no reason that is recorded`
+          )
+        }
+        assert.include(found, `transfer plan:${owner}:1970-02:7000000 is of 1970-01`)
         assert.include(
           found,
-          `transfer ${id} gives ${agent} 7000000 micro-credits, and no call of an administrator is recorded that asked for it`
+          `transfer plan:${owner}:1970-01:7000000, and the last month for which its owner got anything is an earlier one`
         )
-      }
-      for (const id of [...unfounded, "between"]) {
-        assert.include(
-          found,
-          `transfer ${id} gives ${agent} 7000000 micro-credits for no reason that is recorded`
-        )
-      }
-      assert.include(found, `transfer plan:${owner}:1970-02:7000000 is of 1970-01`)
-      assert.include(
-        found,
-        `transfer plan:${owner}:1970-01:7000000, and the last month for which its owner got anything is an earlier one`
-      )
-      assert.strictEqual(found.length, unasked.length + unfounded.length + 3)
-    })
+        assert.strictEqual(found.length, unasked.length + unfounded.length + 3)
+      })
   )
 
-  it.effect("The check names credit taken or frozen without a recorded reason", () =>
+  it.effect("The ledger's check names credit taken or frozen without a recorded reason", () =>
     Effect.gen(function* () {
       const agentId = yield* claimedAgent()
       const agent = `agent:${agentId}`
@@ -280,7 +284,7 @@ const transferTampering: Tampering = [
 ]
 
 layer(testServices())("The check of balances and transfers", (it) => {
-  it.effect("The check names every change made with the triggers off, and nothing once it is undone", () =>
+  it.effect("The ledger's check names every change made with the triggers off, and nothing once undone", () =>
     Effect.gen(function* () {
       const id = yield* claimedAgent()
       yield* anOperator

@@ -13,16 +13,24 @@ const between = (minimum: bigint, maximum: bigint) =>
   Schema.BigInt.check(Schema.isBetweenBigInt({ minimum, maximum }))
 
 describe("An amount of credit", () => {
-  it.prop("An amount is read as exactly the decimal that was sent", [between(1n, 10n ** 13n)], ([micro]) => {
-    const sent: unknown = JSON.parse(written(micro))
-    assert.deepStrictEqual(decode(sent), Result.succeed(micro))
-  })
+  it.prop(
+    "An amount of credit is read as exactly the decimal that was sent",
+    [between(1n, 10n ** 13n)],
+    ([micro]) => {
+      const sent: unknown = JSON.parse(written(micro))
+      assert.deepStrictEqual(decode(sent), Result.succeed(micro))
+    }
+  )
 
-  it.prop("An amount is answered as its decimal", [between(-(10n ** 15n), 10n ** 15n)], ([micro]) => {
-    const size = micro < 0n ? -micro : micro
-    assert.strictEqual(Math.abs(encode(micro)), Number(written(size)))
-    assert.strictEqual(BigInt(Math.round(encode(micro) * 1_000_000)), micro)
-  })
+  it.prop(
+    "An amount of credit is answered as its decimal",
+    [between(-(10n ** 15n), 10n ** 15n)],
+    ([micro]) => {
+      const size = micro < 0n ? -micro : micro
+      assert.strictEqual(Math.abs(encode(micro)), Number(written(size)))
+      assert.strictEqual(BigInt(Math.round(encode(micro) * 1_000_000)), micro)
+    }
+  )
 
   it.prop(
     "An amount has six decimals, not seven",

@@ -311,7 +311,7 @@ layer(shop())("A message", (it) => {
     assert.strictEqual(error.code, "invalid_payment_event")
   })
 
-  it.effect("A message is believed if Stripe's library signed these very bytes, within five minutes", () =>
+  it.effect("A message counts if Stripe's library signed these very bytes, within five minutes", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -475,34 +475,36 @@ layer(shop())("A dispute", (it) => {
 })
 
 layer(shop())("Messages of Stripe", (it) => {
-  it.effect.each([1, 2, 3])("Messages in any order and any number have the same result (seed %i)", (seed) =>
-    Effect.gen(function* () {
-      yield* moveTo(stripeTime)
-      const owner = yield* anotherOperator
-      const { charge, dispute, session } = yield* begun(owner, large)
-      const bodies = [
-        stripeEvent("checkout.session.completed", { ...session, payment_status: "unpaid" }),
-        stripeEvent("checkout.session.async_payment_succeeded", session),
-        stripeEvent("checkout.session.completed", session),
-        stripeEvent("charge.refunded", charge(200)),
-        stripeEvent("charge.refunded", charge(600)),
-        stripeEvent("charge.dispute.created", dispute("needs_response", 400)),
-        stripeEvent("charge.dispute.closed", dispute("lost", 400)),
-        stripeEvent("customer.created", {})
-      ]
-      const replicas = [yield* Payments, yield* paymentsReplica]
-      const order = yield* Random.shuffle([...bodies, ...bodies, ...bodies]).pipe(
-        Random.withSeed(String(seed))
-      )
-      const { findings } = yield* sampledWhile(
-        Effect.forEach(order, (body, index) => deliver(body, replicas[index % 2]), { concurrency: seed })
-      )
-      assert.deepStrictEqual(findings, [])
-      // 6.00 refunded and 4.00 lost of 20.00.
-      yield* has(owner, 1100)
-      assert.deepStrictEqual(yield* creditFindings, [])
-      yield* holds
-    })
+  it.effect.each([1, 2, 3])(
+    "Messages of Stripe in any order and any number have the same result (seed %i)",
+    (seed) =>
+      Effect.gen(function* () {
+        yield* moveTo(stripeTime)
+        const owner = yield* anotherOperator
+        const { charge, dispute, session } = yield* begun(owner, large)
+        const bodies = [
+          stripeEvent("checkout.session.completed", { ...session, payment_status: "unpaid" }),
+          stripeEvent("checkout.session.async_payment_succeeded", session),
+          stripeEvent("checkout.session.completed", session),
+          stripeEvent("charge.refunded", charge(200)),
+          stripeEvent("charge.refunded", charge(600)),
+          stripeEvent("charge.dispute.created", dispute("needs_response", 400)),
+          stripeEvent("charge.dispute.closed", dispute("lost", 400)),
+          stripeEvent("customer.created", {})
+        ]
+        const replicas = [yield* Payments, yield* paymentsReplica]
+        const order = yield* Random.shuffle([...bodies, ...bodies, ...bodies]).pipe(
+          Random.withSeed(String(seed))
+        )
+        const { findings } = yield* sampledWhile(
+          Effect.forEach(order, (body, index) => deliver(body, replicas[index % 2]), { concurrency: seed })
+        )
+        assert.deepStrictEqual(findings, [])
+        // 6.00 refunded and 4.00 lost of 20.00.
+        yield* has(owner, 1100)
+        assert.deepStrictEqual(yield* creditFindings, [])
+        yield* holds
+      })
   )
 })
 

@@ -335,11 +335,11 @@ layer(testServices())("The pool of a macro challenge", (it) => {
     })
   )
 
-  it.effect("The audit of the log holds for each of these outcomes, too", () => audited)
+  it.effect("The audit of the log holds for each outcome of a pool, too", () => audited)
 })
 
 layer(testServices())("The settlement of a pool", (it) => {
-  it.effect("A settlement happens once, also by several runners, and a second one changes nothing", () =>
+  it.effect("A pool's settlement happens once, also by several runners, and again changes nothing", () =>
     Effect.gen(function* () {
       const { challenge, deadline } = yield* staked()
       yield* moveTo(deadline)
@@ -358,7 +358,7 @@ layer(testServices())("The settlement of a pool", (it) => {
     })
   )
 
-  it.effect("Of runners with different ends at once one prevails, whole", () =>
+  it.effect("Of concurrent settlements of a pool with different ends one prevails, whole", () =>
     Effect.gen(function* () {
       const { challenge, deadline } = yield* staked()
       yield* moveTo(deadline)
@@ -373,7 +373,7 @@ layer(testServices())("The settlement of a pool", (it) => {
     })
   )
 
-  it.effect("A settlement takes the treasury, which claims wait for, only once all else is written", () =>
+  it.effect("A pool's settlement takes the treasury, which claims wait for, only at its end", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* asOwner(sql`
@@ -405,7 +405,7 @@ layer(testServices())("The settlement of a pool", (it) => {
     })
   )
 
-  it.effect("A settlement beside stakes and spending keeps every balance right at every moment", () =>
+  it.effect("A pool's settlement beside stakes and spending keeps every balance right at every moment", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const agentIds = yield* agentsApart(40)
@@ -533,7 +533,7 @@ const round = (rule: "off" | "on", formula: Formula) =>
   })
 
 layer(testServices())("A round with 1 000 agents", (it) => {
-  it.effect("A round of 1 000 agents settles as an independent computation, and the audit agrees", () =>
+  it.effect("A pool of 1 000 agents settles as an independent computation, and the audit agrees", () =>
     round("off", (pool, winners) => winners.map((winner) => plainReward(pool, winners, winner)))
   )
 })
@@ -541,7 +541,7 @@ layer(testServices())("A round with 1 000 agents", (it) => {
 layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))(
   "A round with 1 000 agents and the owner rule",
   (it) => {
-    it.effect("A round with the owner rule settles as an independent computation, and the audit agrees", () =>
+    it.effect("A pool with the owner rule settles as an independent computation, and the audit agrees", () =>
       round("on", ownedRewards)
     )
   }

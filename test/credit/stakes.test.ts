@@ -316,7 +316,7 @@ layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("A stake in a pool with th
 })
 
 layer(testServices())("A pool that opened before the owner rule was a setting", (it) => {
-  it.effect("An earlier pool keeps the owner rule: the agents of one owner count as one", () =>
+  it.effect("A pool from before the setting keeps the owner rule: agents of one owner count as one", () =>
     Effect.gen(function* () {
       const { challenge } = yield* scene()
       yield* createdBefore(challenge.id)

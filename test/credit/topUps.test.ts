@@ -105,7 +105,7 @@ layer(testServices())("A top-up", (it) => {
     })
   )
 
-  it.effect("The same key with another amount, or for another agent, is rejected", () =>
+  it.effect("A top-up's key with another amount, or for another agent, is rejected", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(2, 20)
       const [agent = "", other = ""] = agents
@@ -121,7 +121,7 @@ layer(testServices())("A top-up", (it) => {
     })
   )
 
-  it.effect("The keys of two owners are independent", () =>
+  it.effect("The top-up keys of two owners are independent", () =>
     Effect.gen(function* () {
       for (const { agents, owner } of [yield* ownerOf(1, 20), yield* ownerOf(1, 20)]) {
         yield* topUp(owner, agents[0] ?? "")

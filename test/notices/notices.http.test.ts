@@ -138,7 +138,7 @@ layer(server, { excludeTestServices: true })("A reader of notices", (it) => {
       })
   )
 
-  it.effect("A wrong request is refused by the name of the field", () =>
+  it.effect("A wrong request for notices is refused by the name of the field", () =>
     Effect.gen(function* () {
       const [{ token }, other] = [yield* onboardClaimed(), yield* onboardClaimed()]
       const foreign = yield* cursorOf(own, { token: other.token })
@@ -179,7 +179,7 @@ layer(server, { excludeTestServices: true })("A reader of notices", (it) => {
     })
   )
 
-  it.effect("A stream ends once its token has ended", () =>
+  it.effect("A stream of notices ends once its token has ended", () =>
     Effect.gen(function* () {
       yield* watching
       const { agentId, token } = yield* onboardClaimed()

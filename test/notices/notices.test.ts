@@ -385,7 +385,7 @@ layer(testServices())("The order of notices", (it) => {
     })
   )
 
-  it.effect("The order is the same for readers of any page size, while two instances number notices", () =>
+  it.effect("The order of notices is the same for pages of any size, while two instances number them", () =>
     Effect.gen(function* () {
       const start = yield* latest("public")
       const [first, second] = [yield* Notices, yield* replica]
@@ -418,7 +418,7 @@ layer(testServices())("The order of notices", (it) => {
     })
   )
 
-  it.effect("A reader goes on after more settlements than one statement looks at", () =>
+  it.effect("A reader of notices goes on after more settlements than one statement looks at", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const agent = yield* claimedAgent()

@@ -656,7 +656,7 @@ layer(testServices())("A webhook that does not take its notices", (it) => {
     })
   )
 
-  it.effect("A delivery whose instance was killed is sent again once the lease has ended", () =>
+  it.effect("A webhook's delivery whose instance was killed is sent again once the lease has ended", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const now = yield* freshWeek

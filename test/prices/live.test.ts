@@ -86,7 +86,7 @@ it.effect("An exchange's hours are those that are over, in order, with the hash 
   )
 )
 
-it.effect("Two months are read page by page", () =>
+it.effect("Two months of candles are read page by page", () =>
   live((place) =>
     Effect.gen(function* () {
       const window = lastHours(63 * 24)
@@ -261,7 +261,7 @@ it.effect.each([
   )
 )
 
-it.effect("A row without any price says that the hour had no trade", () =>
+it.effect("A row of Yahoo without any price says that the hour had no trade", () =>
   live((place) =>
     Effect.gen(function* () {
       const window = { from: plus(noon, "-74 hours"), until: plus(noon, "-71 hours") }

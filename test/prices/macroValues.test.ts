@@ -159,7 +159,7 @@ it.effect.each(["", " ", "n/a", "1e3", "0x10", "330,123", "NaN"])(
     })
 )
 
-it.effect("A quarter is asked for by its first month", () =>
+it.effect("A quarter is asked of FRED by its first month", () =>
   Effect.gen(function* () {
     const place = yield* fred()
     place.publish({
@@ -174,7 +174,7 @@ it.effect("A quarter is asked for by its first month", () =>
   })
 )
 
-it.effect("A wrong key is reported without the key", () =>
+it.effect("A wrong key of FRED is reported without the key", () =>
   Effect.gen(function* () {
     const place = yield* fred()
     const firstPrint = asked(place, "wrong-key")

@@ -10,14 +10,14 @@ const standard = normalDistribution(0, 1)
 const bucketsOf = (z: number, step: number | null = null) => calibrationRow(standard, z, 1, step).pit
 
 describe("The probability integral transform", () => {
-  it("The transform has ten buckets, the last closed at 1", () => {
+  it("The integral transform has ten buckets, the last closed at 1", () => {
     assert.strictEqual(bucketsOf(-50)[0], 1)
     assert.strictEqual(bucketsOf(0)[5], 1)
     assert.strictEqual(bucketsOf(50)[9], 1)
   })
 
   it.prop(
-    "The transform gives every outcome 1 in total, in steps too",
+    "The integral transform gives every outcome 1 in total, in steps too",
     [between(-60, 60), between(1e-6, 20)],
     ([z, step]) => {
       for (const pit of [bucketsOf(z), bucketsOf(z, step)]) {
@@ -32,11 +32,11 @@ describe("The probability integral transform", () => {
     }
   )
 
-  it("The transform spreads a step that covers everything evenly", () => {
+  it("The integral transform spreads a step that covers everything evenly", () => {
     for (const share of bucketsOf(0, 200)) assert.closeTo(share, 0.1, 1e-12)
   })
 
-  it("The transform of a step in the middle is the same to both sides", () => {
+  it("The integral transform of a step in the middle is the same to both sides", () => {
     const pit = bucketsOf(0, 1)
     for (const [index, share] of pit.entries()) assert.closeTo(share, pit[9 - index] ?? 0, 1e-12)
   })

@@ -27,16 +27,16 @@ describe("Outcome bins", () => {
 describe("The reference scale of a series", () => {
   const flat = decimals(...Array.from({ length: 25 }, () => "3.1"))
 
-  it("The scale needs 24 surprises, which are 25 prints", () => {
+  it("The reference scale needs 24 surprises, which are 25 prints", () => {
     assert.isUndefined(referenceScale(flat.slice(1), step))
     assert.isDefined(referenceScale(flat, step))
   })
 
-  it("The scale is at least half of the published decimal step", () => {
+  it("The reference scale is at least half of the published decimal step", () => {
     assert.strictEqual(BigDecimal.format(referenceScale(flat, step) ?? step), "0.05")
   })
 
-  it("The scale is 1.4826 times the median absolute deviation of the surprises, exactly", () => {
+  it("The reference scale is 1.4826 times the surprises' median absolute deviation, exactly", () => {
     // Surprises 0.1 and 0.3 in turn: their median is 0.2, each is 0.1 away.
     let print = 0
     const prints = Array.from({ length: 25 }, (_, index) => {
@@ -46,7 +46,7 @@ describe("The reference scale of a series", () => {
     assert.strictEqual(BigDecimal.format(referenceScale(prints, step) ?? step), "0.14826")
   })
 
-  it("The scale takes the step from the decimals that are printed", () => {
+  it("The reference scale takes the step from the decimals that are printed", () => {
     assert.strictEqual(BigDecimal.format(decimalStep(decimals("3.10", "3", "2.95"))), "0.01")
     assert.strictEqual(BigDecimal.format(decimalStep(decimals("250", "100"))), "1")
     // A print may be any double.

@@ -19,7 +19,7 @@ describe("The size of a paper position", () => {
     ["neutral", "0.8", "0"],
     ["bullish", "0", "0"],
     ["bearish", "1", "-1"]
-  ] as const)("The size of %s with confidence %s is %s", (direction, confidence, size) => {
+  ] as const)("A paper position of %s with confidence %s has the size %s", (direction, confidence, size) => {
     assert.isTrue(BigDecimal.equals(positionSize(direction, decimal(confidence)), decimal(size)))
   })
 })
@@ -36,12 +36,12 @@ describe("The profit of a paper position", () => {
     ["by exact decimals", "1", "0.1", "0.3", 200],
     ["to the double nearest to a third", "1", "3", "4", 100 / 3],
     ["when the price fell below zero", "-1", "20", "-37.63", 288.15]
-  ] as const)("The profit is exact: %s", (_, size, entry, exit, pct) => {
+  ] as const)("The profit of a paper position is exact: %s", (_, size, entry, exit, pct) => {
     assert.strictEqual(profitPct(decimal(size), decimal(entry), decimal(exit)), pct)
   })
 
   it.prop(
-    "The profit is the quotient to a hundred digits, rounded once",
+    "The profit of a paper position is the quotient to a hundred digits, rounded once",
     [Direction, Confidence, Units, Scale, Signed, Scale],
     ([direction, confidence, entryUnits, entryScale, exitUnits, exitScale]) => {
       const entry = BigDecimal.make(entryUnits, entryScale)
@@ -59,7 +59,7 @@ describe("The profit of a paper position", () => {
   )
 
   it.prop(
-    "The profit of a short is the opposite of the long's",
+    "The profit of a short paper position is the opposite of the long's",
     [Confidence, Units, Units],
     ([confidence, entryUnits, exitUnits]) => {
       const [entry, exit] = [BigDecimal.make(entryUnits, 4), BigDecimal.make(exitUnits, 4)]
@@ -69,7 +69,7 @@ describe("The profit of a paper position", () => {
     }
   )
 
-  it("The profit is not defined on an entry at zero or below", () => {
+  it("The profit of a paper position is not defined on an entry at zero or below", () => {
     for (const entry of ["0", "-1"]) {
       assert.throws(() => profitPct(decimal("1"), decimal(entry), decimal("2")), RangeError)
     }

@@ -78,7 +78,7 @@ describe("The reward of a winner", () => {
     }
   })
 
-  it.prop("The reward does not depend on the order of the stakes", [Pool], ([{ draws, rewardPool }]) => {
+  it.prop("A reward does not depend on the order of the stakes", [Pool], ([{ draws, rewardPool }]) => {
     const winners = owned(draws)
     const shuffled = winners
       .map((winner, index) => ({ winner, order: draws[index]?.order ?? 0 }))
@@ -208,11 +208,11 @@ describe("The agents of one owner in a pool with the owner rule", () => {
 })
 
 describe("The funding of a pool", () => {
-  it("The funding is the reward pool with the highest coefficient, rounded up", () => {
+  it("The funding of a pool is its reward pool with the highest coefficient, rounded up", () => {
     assert.deepStrictEqual([0n, 1n, 3n, 4n, credits(1000)].map(poolFunding), [0n, 2n, 4n, 5n, credits(1250)])
   })
 
-  it("The fractions of this test are exact", () => {
+  it("The fractions that these tests compute with are exact", () => {
     assert.deepStrictEqual(fraction("0.125"), { over: 125n, under: 1000n })
   })
 })

@@ -224,7 +224,7 @@ describe("Answers without a reading of the prompt", () => {
     assert.isAtMost(passing(once).length, 5)
   })
 
-  it("Such a script passes at most 12 of 100 prompts in five attempts", () => {
+  it("A script that computes figures passes at most 12 of 100 prompts in five attempts", () => {
     const passed = hundred.filter((event, index) =>
       [0, 1, 2, 3, 4].some(
         (attempt) =>

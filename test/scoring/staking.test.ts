@@ -45,17 +45,17 @@ describe("The rules of a pool", () => {
     assert.deepStrictEqual(outcomes([asked()]), ["taken"])
   })
 
-  it("The rules always allow the first agent into an empty bin", () => {
+  it("The rules of a pool always allow the first agent into an empty bin", () => {
     assert.isUndefined(maxInBin(0n, 0n))
     assert.deepStrictEqual(outcomes([asked({ amount: 1000n })]), ["taken"])
   })
 
-  it("The rules allow a stake as much as the bin holds, and not a micro-credit more", () => {
+  it("The rules of a pool allow a stake as much as the bin holds, and not a micro-credit more", () => {
     assert.deepStrictEqual(outcomes([asked({ held: 70n, amount: 70n })]), ["taken"])
     assert.deepStrictEqual(outcomes([asked({ held: 70n, amount: 71n })]), ["bin_concentration"])
   })
 
-  it("The rules count the agents of one holder as one", () => {
+  it("The rules of a pool count the agents of one holder as one", () => {
     assert.strictEqual(maxInBin(500n, 100n), 300n)
     assert.strictEqual(maxInBin(500n, 250n), 0n)
     // A holder alone in a bin lifts nothing by a second agent.

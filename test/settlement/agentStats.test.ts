@@ -174,14 +174,14 @@ layer(testServices())("The check of kept sums", (it) => {
     return { agent, other }
   })
 
-  it.effect("The check finds nothing while the sums equal the scores, and counts the agents", () =>
+  it.effect("The check of kept sums finds nothing while they equal the scores, and counts the agents", () =>
     Effect.gen(function* () {
       yield* history
       assert.deepStrictEqual(yield* audit, { agents: 2, differences: [] })
     })
   )
 
-  it.effect("The check names every board and agent whose sums a changed score contradicts", () =>
+  it.effect("The check of kept sums names every board and agent that a changed score contradicts", () =>
     Effect.gen(function* () {
       const { agent } = yield* history
       const named = yield* differencesAfter(
@@ -197,7 +197,7 @@ layer(testServices())("The check of kept sums", (it) => {
     })
   )
 
-  it.effect("The check names sums that were changed, removed or made up", () =>
+  it.effect("The check of kept sums names sums that were changed, removed or made up", () =>
     Effect.gen(function* () {
       const { agent, other } = yield* history
       const changes = ["score_sum", "correct", "brier_sum", "day_sum", "sum_day_sq", "sum_day_cross"]

@@ -78,7 +78,7 @@ const scored = ({ asset, day, value }: Played, bet: typeof Bet.Type): SettledSco
 
 layer(testServices())("Any settlements and amendments", (it) => {
   it.effect.prop(
-    "Scores, boards and calibration equal a recomputation from the newest versions",
+    "Scores, boards and calibration equal a recomputation from the newest settlements",
     [
       Schema.Array(Round).check(Schema.isBetweenLength(1, 8)),
       Schema.Array(Correction).check(Schema.isBetweenLength(1, 6))

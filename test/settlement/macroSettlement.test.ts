@@ -39,7 +39,7 @@ const audited = Effect.gen(function* () {
 })
 
 layer(testServices())("The settlement of a macro challenge", (it) => {
-  it.effect("A settlement scores every forecast by CRPS on the frozen scale, once", () =>
+  it.effect("A macro settlement scores every forecast by CRPS on the frozen scale, once", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newMacro({ deadline })
@@ -103,7 +103,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
     })
   )
 
-  it.effect("A settlement is shown with the terms it is read by: bins, unit, deadline and release", () =>
+  it.effect("A macro settlement is shown with its terms: bins, unit, deadline and release", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newMacro({
@@ -127,7 +127,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
     })
   )
 
-  it.effect("A settlement does not take a value that looks mistyped, unless it is confirmed", () =>
+  it.effect("A macro settlement does not take a value that looks mistyped, unless it is confirmed", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const scoring = yield* Scoring
@@ -150,7 +150,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
     })
   )
 
-  it.effect("A settlement happens once: another value is rejected, and so is one after a void", () =>
+  it.effect("A macro settlement happens once: another value is rejected, and so is one after a void", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const scoring = yield* Scoring
@@ -228,7 +228,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
     })
   )
 
-  it.effect("A settlement counts for the board of economics, with mean_skill and without accuracy", () =>
+  it.effect("A macro settlement counts for the board of economics, with mean_skill, without accuracy", () =>
     Effect.gen(function* () {
       const scoring = yield* Scoring
       const deadline = plus(yield* freshWeek, "1 hour")

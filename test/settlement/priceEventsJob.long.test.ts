@@ -24,7 +24,7 @@ const tell = (line: string) =>
     process.stdout.write(`${line}\n`)
   })
 
-it.effect("A year settles in one run of the job, and every outcome is that of the file", () =>
+it.effect("A year of price events settles in one run of the job, by the outcomes of the file", () =>
   Effect.gen(function* () {
     const { ended, overall, run } = yield* played(questions, year)
     assert.lengthOf(ended, asked)

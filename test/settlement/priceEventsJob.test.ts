@@ -19,7 +19,7 @@ const year = part(year2023(), from, days)
 const questions = assets.flatMap((asset) => questionsOf(asset, year[asset], from, days))
 
 layer(testServices())("Weeks of BTC and ETH", (it) => {
-  it.effect("Weeks of BTC and ETH settle in one run of the job as a computation from the file says", () =>
+  it.effect("Price events of weeks settle in one run of the job as a computation from the file says", () =>
     Effect.gen(function* () {
       const { ended, overall } = yield* played(questions, year)
       assert.deepStrictEqual(ended, referenceEndings(questions, year))

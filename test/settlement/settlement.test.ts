@@ -64,14 +64,16 @@ layer(testServices())("The result", (it) => {
     ["no move, with a dead zone of 0", 1234.56, 0, 1234.56, "neutral"],
     ["the smallest move, with a dead zone of 0", 1234.56, 0, 1234.57, "bullish"],
     ["a price that fell below zero", 18.27, 0.6, -37.63, "bearish"]
-  ] as const)("The result is exact: %s", ([, open_price, dead_zone_pct, close, expected]) =>
-    Effect.gen(function* () {
-      const now = yield* freshWeek
-      const challenge = yield* newChallenge({ asset: "CL", open_price, dead_zone_pct, deadline: now })
-      yield* importQuotes("CL", [[now, close]])
-      yield* settle
-      assert.deepStrictEqual(yield* closing(challenge), [expected, close, "admin quote"])
-    })
+  ] as const)(
+    "The result of a directional challenge is exact: %s",
+    ([, open_price, dead_zone_pct, close, expected]) =>
+      Effect.gen(function* () {
+        const now = yield* freshWeek
+        const challenge = yield* newChallenge({ asset: "CL", open_price, dead_zone_pct, deadline: now })
+        yield* importQuotes("CL", [[now, close]])
+        yield* settle
+        assert.deepStrictEqual(yield* closing(challenge), [expected, close, "admin quote"])
+      })
   )
 
   it.effect("The result takes the live dead zone where the challenge has none, and else its own", () =>
@@ -440,7 +442,7 @@ layer(testServices())("Settling", (it) => {
     })
   )
 
-  it.effect("A second settlement changes nothing", () =>
+  it.effect("A second settlement of a challenge changes nothing", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })

@@ -736,7 +736,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
     }).pipe(Random.withSeed("ranks"))
   )
 
-  it.effect("Pages rank an agent from a number of days on, among agents with as many, without groups", () =>
+  it.effect("Pages rank an agent of a skill board from a number of days on, among such agents", () =>
     Effect.gen(function* () {
       const [first] = (yield* board()).items
       assert(first !== undefined)
@@ -769,7 +769,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
     })
   )
 
-  it.effect("Ties share a rank, and one day and every wrong answer count", () =>
+  it.effect("Ties on a board of skill share a rank, and one day and every wrong answer count", () =>
     Effect.gen(function* () {
       const now = yield* DateTime.now
       const agents = yield* agentsApart(3)

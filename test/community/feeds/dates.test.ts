@@ -18,7 +18,7 @@ const readAll = (table: ReadonlyArray<readonly [text: string, moment: string]>) 
 }
 
 describe("The date of a feed's item", () => {
-  it("A date has the zones of RFC 822 exactly, and military letters count as UTC by RFC 5322", () => {
+  it("A feed's date has the zones of RFC 822, and military letters count as UTC (RFC 5322)", () => {
     const at = (zone: string, utc: string) =>
       [`Mon, 02 Mar 2026 08:30:00 ${zone}`, `2026-03-02T${utc}:00Z`] as const
     readAll([
@@ -42,7 +42,7 @@ describe("The date of a feed's item", () => {
     ])
   })
 
-  it("A date has common zones by name, and an ambiguous zone is not understood", () => {
+  it("A feed's date has common zones by name, and an ambiguous zone is not understood", () => {
     const at = (zone: string, moment: string) => [`Mon, 02 Mar 2026 08:30:00 ${zone}`, moment] as const
     readAll([
       at("UTC", "2026-03-02T08:30:00Z"),
@@ -72,7 +72,7 @@ describe("The date of a feed's item", () => {
     ])
   })
 
-  it("A date is read in the ways that people write RFC 822", () => {
+  it("A feed's date is read in the ways that people write RFC 822", () => {
     readAll([
       ["2 Mar 26 08:30 GMT", "2026-03-02T08:30:00Z"],
       ["02 Mar 99 08:30 GMT", "1999-03-02T08:30:00Z"],
@@ -95,7 +95,7 @@ describe("The date of a feed's item", () => {
     ])
   })
 
-  it("A date is read in the forms of ISO 8601", () => {
+  it("A feed's date is read in the forms of ISO 8601", () => {
     readAll([
       ["2026-03-02T08:30:00Z", "2026-03-02T08:30:00Z"],
       ["2026-03-02t08:30:00z", "2026-03-02T08:30:00Z"],

@@ -12,7 +12,7 @@ const utf16 = (text: string, ...mark: ReadonlyArray<number>) =>
 const swapped = (bytes: Buffer) => Buffer.from(bytes).swap16()
 
 describe("The encoding of a feed", () => {
-  it("The encoding is that of the declaration, in any form of writing", () => {
+  it("A feed's encoding is that of the declaration, in any form of writing", () => {
     for (const declaration of [
       `<?xml version="1.0" encoding="windows-1251"?>`,
       `<?xml version='1.0' encoding='windows-1251'?>`,
@@ -30,7 +30,7 @@ describe("The encoding of a feed", () => {
     }
   })
 
-  it("The header comes before the declaration, and the byte order mark before both", () => {
+  it("A feed's header comes before its declaration, and the byte order mark before both", () => {
     const declared = `<?xml version="1.0" encoding="iso-8859-1"?>`
     for (const type of [
       "text/xml; charset=windows-1251",
@@ -65,7 +65,7 @@ describe("The encoding of a feed", () => {
     }
   })
 
-  it("The encoding is UTF-8 where no other is possible, also with a legible declaration of UTF-16", () => {
+  it("A feed's encoding is UTF-8 where no other is possible, also if it declares UTF-16", () => {
     for (const declaration of [
       "",
       `<?xml version="1.0"?>`,

@@ -21,7 +21,7 @@ const of = (items: string) => read(rss(items)) ?? []
 const titlesOf = (items: string) => of(items).map(({ title }) => title)
 
 describe("The items of a feed", () => {
-  it("Items are read from RSS, RDF and Atom alike, the oldest first", () => {
+  it("Feed items are read from RSS, RDF and Atom alike, the oldest first", () => {
     const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><title>T</title><id>f</id><updated>2026-03-02T10:00:00Z</updated>
       <entry><title type="html">New &lt;i&gt;one&lt;/i&gt;</title><id>e2</id><link rel="self" href="/self"/><link href="/2"/>
         <updated>2026-03-02T10:00:00+01:00</updated><summary>About it.</summary></entry>
@@ -49,7 +49,7 @@ describe("The items of a feed", () => {
     )
   })
 
-  it("Items have a title and an identity, and an impossible time is marked as unknown", () => {
+  it("Feed items have a title and an identity, and an impossible time is marked as unknown", () => {
     assert.deepStrictEqual(of("<item><title>Nothing else</title></item>"), [])
     assert.deepStrictEqual(of("<item><guid>1</guid></item>"), [])
     assert.deepStrictEqual(of("<item><guid>1</guid><title>&lt;br&gt;</title></item>"), [])
@@ -88,7 +88,7 @@ describe("The items of a feed", () => {
     )
   })
 
-  it("Of too many items the newest by date are taken, in any order, and the undated last", () => {
+  it("Of too many feed items the newest by date are taken, in any order, the undated last", () => {
     const dated = (hour: number) =>
       `<item><guid>${hour}</guid><title>${hour}</title><pubDate>${DateTime.formatIso(DateTime.subtract(now, { hours: hour }))}</pubDate></item>`
     const hours = Array.from({ length: 250 }, (_, index) => (index * 7) % 250)
@@ -99,7 +99,7 @@ describe("The items of a feed", () => {
     )
   })
 
-  it("An item has the address of its guid where that is one and nothing else is said", () => {
+  it("A feed item has the address of its guid where that is one and nothing else is said", () => {
     const guid = (attribute: string, value = "https://x.example/1") =>
       of(`<item><guid${attribute}>${value}</guid><title>T</title></item>`)[0]?.url
     for (const attribute of ["", ' isPermaLink="true"', ' isPermaLink="TRUE"', ' isPermaLink=""']) {
@@ -125,7 +125,7 @@ describe("The items of a feed", () => {
     assert.strictEqual(linked("javascript:alert(1)"), "https://x.example/1")
   })
 
-  it("Items have links that begin from the nearest base, in every format", () => {
+  it("Feed items have links that begin from the nearest base, in every format", () => {
     const linksOf = (document: string) =>
       feedItems(document, "https://asked.example/feed", now, "https://host.example/dir/feed")?.map(
         ({ url }) => url
@@ -171,7 +171,7 @@ describe("The items of a feed", () => {
     )
   })
 
-  it("Items differ by guid, by address where guids repeat, and by title where these repeat, too", () => {
+  it("Feed items differ by guid, or by address where guids repeat, or by title where both do", () => {
     const item = (guid: string, link: string, title: string) =>
       `<item>${guid && `<guid isPermaLink="false">${guid}</guid>`}${link && `<link>${link}</link>`}<title>${title}</title></item>`
     const home = "https://x.example/"
@@ -188,7 +188,7 @@ describe("The items of a feed", () => {
     }
   })
 
-  it("Items come from a JSON Feed, too, and its titles and plain texts are no markup", () => {
+  it("Feed items come from a JSON Feed, too, and its titles and plain texts are no markup", () => {
     const one = (item: unknown) =>
       read(JSON.stringify({ version: "https://jsonfeed.org/version/1.1", title: "T", items: [item] })) ?? []
     const known = { id: "1", title: "T" }
@@ -251,7 +251,7 @@ describe("The items of a feed", () => {
     }
   })
 
-  it("An item is known by any guid, or by link and title where all have the same guid", () => {
+  it("A feed item is known by any guid, or by link and title where all have the same guid", () => {
     const keysOf = (guid: string, title = "T") =>
       of(`<item><guid>${guid}</guid><title>${title}</title></item>`)[0]?.names
     const guids = [
@@ -313,7 +313,7 @@ describe("The items of a feed", () => {
     }
   })
 
-  it("A document that is no feed has no items", () => {
+  it("A document that is no feed has no feed items", () => {
     for (const document of [
       "",
       " ",
@@ -459,7 +459,7 @@ layer(NodeServices.layer)("The list of feeds", (it) => {
     })
   )
 
-  it.effect("An unusable list is rejected in one line that names the setting and the field", () =>
+  it.effect("An unusable list of feeds is rejected in one line that names the setting and the field", () =>
     Effect.gen(function* () {
       const one = (fields: string) => `feeds: [{ source: S, ${fields} }]`
       for (const [text, named] of [

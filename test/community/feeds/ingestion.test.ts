@@ -438,7 +438,7 @@ layer(testServices())("The request to a feed", (it) => {
   const reasonOf = (url: string, ownMachine = true) =>
     Effect.map(Effect.flip(fetchFeed(url, none, ownMachine)), ({ reason }) => reason)
 
-  it.effect("A request is conditional, and an unchanged feed is not sent again", () =>
+  it.effect("A request to a feed is conditional, and an unchanged feed is not sent again", () =>
     Effect.gen(function* () {
       const { url } = yield* served(({ headers }, response) => {
         const known = headers["if-none-match"] === '"v1"' && headers["if-modified-since"] === "then"
@@ -457,7 +457,7 @@ layer(testServices())("The request to a feed", (it) => {
     })
   )
 
-  it.effect("A request follows redirects to public places only, and not for ever", () =>
+  it.effect("A request to a feed follows redirects to public places only, and not for ever", () =>
     Effect.gen(function* () {
       const { url } = yield* served((request, response) => {
         const targets: Readonly<Record<string, string>> = {
@@ -483,7 +483,7 @@ layer(testServices())("The request to a feed", (it) => {
     })
   )
 
-  it.effect("A request takes every coding, several in a row, and names of none", () =>
+  it.effect("A request to a feed takes every coding, several in a row, and names of none", () =>
     Effect.gen(function* () {
       const text = rss(item({ title: "Золото", guid: "1" }))
       for (const [coding, body] of [
@@ -523,7 +523,7 @@ layer(testServices())("The request to a feed", (it) => {
     })
   )
 
-  it.effect("A request bounds the decompressed size, and the error says why a feed cannot be read", () =>
+  it.effect("A request to a feed bounds the decompressed size, and says why it cannot be read", () =>
     Effect.gen(function* () {
       const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024))
       const whole = gzipSync(rss())
@@ -551,7 +551,7 @@ layer(testServices())("The request to a feed", (it) => {
     })
   )
 
-  it.effect("An answer has the address that answered, where a redirect led elsewhere", () =>
+  it.effect("A feed's answer has the address that answered, where a redirect led elsewhere", () =>
     Effect.gen(function* () {
       const { url: there } = yield* served((_, response) => response.writeHead(200).end(rss()))
       const { url: here } = yield* served((_, response) =>
@@ -563,7 +563,7 @@ layer(testServices())("The request to a feed", (it) => {
     })
   )
 
-  it.effect("A request takes at most the maximum of bytes, and decodes the encoding of the feed", () =>
+  it.effect("A request to a feed takes at most the maximum of bytes, and decodes its encoding", () =>
     Effect.gen(function* () {
       const { url } = yield* served((request, response) => {
         if (request.url === "/large") response.end("x".repeat(3 * 1024 * 1024))
