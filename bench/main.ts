@@ -1,4 +1,4 @@
-/** `npm run bench`: how fast the service is on this machine, beside what could be had at all. */
+/** `npm run bench`: the speed of the service on this machine, beside the best that is possible. */
 import { writeFileSync } from "node:fs"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"

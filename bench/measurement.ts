@@ -1,4 +1,4 @@
-/** What one round of one contender measured, and how rounds are compared. */
+/** The measurements of one contender in one round, and comparisons of rounds. */
 import { Console, Effect } from "effect"
 
 export interface Measurement {
@@ -7,9 +7,9 @@ export interface Measurement {
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** Median milliseconds to the first byte of the body. */
+  /** The median milliseconds to the first byte of the body. */
   readonly firstByte: number
-  /** Microseconds of processor time a request; null where it cannot be known or there is no such process. */
+  /** Microseconds of processor time a request; null if they are unknown or there is no such process. */
   readonly serverMicros: number | null
   readonly postgresMicros: number | null
 }
@@ -28,13 +28,13 @@ export const quantile = (values: ReadonlyArray<number>, share: number): number =
 
 type Rounds = ReadonlyArray<Measurement>
 
-/** The median over the rounds; null where a round does not know it. */
+/** The median over the rounds; null if a round lacks the value. */
 export const medianOf = (rounds: Rounds, figure: keyof Measurement): number | null => {
   const known = rounds.map((round) => round[figure]).filter((value) => value !== null)
   return known.length === 0 ? null : median(known)
 }
 
-/** The median of one's value divided by the other's in the same round; null where either did not run. */
+/** The median of one's value divided by the other's in the same round; null if either did not run. */
 export const ratio = (
   ones: Rounds | undefined,
   others: Rounds | undefined,
@@ -54,7 +54,7 @@ export interface Case {
   readonly rounds: Readonly<Record<string, Rounds>>
 }
 
-/** Runs the contenders in turn, round after round, so that a disturbance of the machine meets all of them alike. */
+/** Runs the contenders in turn, round after round, so that a disturbance of the machine affects all equally. */
 export const inTurn = Effect.fnUntraced(function* <E, R>(
   load: string,
   connections: number,

@@ -5,18 +5,18 @@ export const scenarios = ["predict", "log", "settlement", "gateway", "growth"] a
 export type Scenario = (typeof scenarios)[number]
 
 export interface Sizes {
-  /** Of each contender. */
+  /** Rounds of each contender. */
   readonly rounds: number
-  /** Not counted, at the beginning of a round. */
+  /** The beginning of a round, which does not count. */
   readonly rampSeconds: number
   readonly seconds: number
   /** A server becomes faster for about 13 s of load, while its code is compiled. */
   readonly warmSeconds: number
   /** Predictions on the one challenge that is settled. */
   readonly settled: number
-  /** Resolved challenges that a page of open ones is read beside. */
+  /** Resolved challenges in the database of which a page of open ones is read. */
   readonly past: number
-  /** Predictions in the databases that reads are measured on. */
+  /** Predictions in the databases in which reads are measured. */
   readonly grown: ReadonlyArray<number>
 }
 
@@ -75,7 +75,7 @@ const scenario = (text: string): Scenario => {
   return found
 }
 
-/** Throws with a line for the user. `undefined` when only help was asked for. */
+/** Throws with a line for the user. The result is `undefined` if only help was requested. */
 export const parseOptions = (args: ReadonlyArray<string>): Options | undefined => {
   const { positionals, values } = parseArgs({
     args: [...args],

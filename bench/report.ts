@@ -1,4 +1,4 @@
-/** What a scenario hands back, and how it is printed: tables for people, and each ratio beside its aim. */
+/** The report of a scenario, and its printed form: tables, and each ratio beside its aim. */
 import type { Machine } from "./machine/describe.ts"
 import { medianOf } from "./measurement.ts"
 import type { Case } from "./measurement.ts"
@@ -7,7 +7,7 @@ type Row = ReadonlyArray<string>
 
 export interface Aim {
   readonly what: string
-  /** null where a contender was left out. */
+  /** null if a contender was omitted. */
   readonly ratio: number | null
   readonly bound: "at least" | "at most"
   readonly aim: number
@@ -30,14 +30,14 @@ export interface Result {
   readonly tables: ReadonlyArray<ReadonlyArray<Row>>
   readonly aims: ReadonlyArray<Aim>
   readonly remarks: ReadonlyArray<string>
-  /** Everything that was measured, for `--json`. */
+  /** All measurements, for `--json`. */
   readonly measured: unknown
 }
 
 export const fixed = (value: number | null, digits: number) =>
   value === null || Number.isNaN(value) ? "-" : value.toFixed(digits)
 
-/** Columns as wide as their widest cell, numbers to the right. */
+/** A table with columns as wide as their widest cell and numbers on the right. */
 export const table = (rows: ReadonlyArray<Row>): string => {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
   const cellOf = (cell: string, column: number) => {
@@ -56,7 +56,7 @@ const columns = [
   ["postgres", "postgresMicros", 0]
 ] as const
 
-/** One line a contender, medians over the rounds. */
+/** One line for each contender, with medians over the rounds. */
 export const casesTable = (cases: ReadonlyArray<Case>): ReadonlyArray<Row> => [
   ["load, connections", "contender", ...columns.map(([name]) => name)],
   ...cases.flatMap(({ connections, load, rounds }) =>

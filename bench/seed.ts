@@ -1,4 +1,4 @@
-/** What the scenarios find in their databases, written by SQL. */
+/** The data of the scenarios, written by SQL. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { agents, inParts } from "../test/support/growth/agents.ts"
@@ -11,7 +11,7 @@ const states = {
   resolved: { deadline: "now() - interval '2 hours'", resolvedAt: "now()" }
 }
 
-/** Challenges from number `first` to `last`, open for another day, long due, or resolved. */
+/** Inserts challenges from number `first` to `last`, open for another day, long due, or resolved. */
 export const challenges = Effect.fnUntraced(function* (
   first: number,
   last: number,
@@ -32,7 +32,10 @@ export const challenges = Effect.fnUntraced(function* (
   yield* sql`analyze challenges`
 })
 
-/** Resolved challenges, counted nowhere: the trigger would update one row so often in one transaction that it gets ever slower. */
+/**
+ * Inserts resolved challenges without counting them: the trigger would update one row so often in one transaction that it gets ever
+ * slower.
+ */
 export const pastChallenges = Effect.fnUntraced(function* (first: number, count: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`alter table challenges disable trigger challenges_counted`
@@ -40,13 +43,13 @@ export const pastChallenges = Effect.fnUntraced(function* (first: number, count:
   yield* sql`alter table challenges enable trigger challenges_counted`
 })
 
-/** Everything that predictions need. */
+/** Inserts everything that predictions need. */
 export const predictWorld = Effect.gen(function* () {
   yield* agents(agentCount)
   yield* challenges(0, spreadChallenges + hotChallenges, "open")
 })
 
-/** A leaderboard that every agent is on. */
+/** Puts every agent on a leaderboard. */
 export const leaderboard = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -57,7 +60,7 @@ export const leaderboard = Effect.gen(function* () {
   yield* sql`insert into boards (board, agents, updated_at) values ('global', ${agentCount}::int, now())`
 })
 
-/** Every one of `count` agents has predicted this challenge; as the service would have written it. */
+/** Inserts a prediction of each of `count` agents on this challenge, in the service's form. */
 export const predictionsOn = Effect.fnUntraced(function* (challenge: number, count: number) {
   const sql = yield* SqlClient.SqlClient
   const agent = sql.literal(uuidText(agentPrefix, "n"))
@@ -87,7 +90,7 @@ export const predictionsOn = Effect.fnUntraced(function* (challenge: number, cou
       from predictions where challenge_id = ${challengeIs}::uuid group by challenge_id`
 })
 
-/** The closing price that everything due is settled by. */
+/** Inserts the closing price that settles everything due. */
 export const closingPrice = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

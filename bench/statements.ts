@@ -1,6 +1,6 @@
 /**
- * The statement that records a prediction, taken from the service by running it once, with the parts that vary from
- * prediction to prediction marked. The yardsticks so do the work that `src` does today.
+ * The statement that records a prediction, taken from the service by running it once, with its varying parts marked. So the yardsticks do
+ * the same work as `src` today.
  */
 import { createHash } from "node:crypto"
 import { DateTime, Effect, Result } from "effect"
@@ -19,7 +19,7 @@ import { BenchFailed } from "./machine/processes.ts"
 import { reasoning, sample } from "./world.ts"
 import type { Part, Pieces, Template } from "./yardsticks/template.ts"
 
-/** Longer values first, since one may be part of another. */
+/** Longer values come first, since one may be part of another. */
 type Marks = ReadonlyArray<readonly [value: string, part: Part]>
 
 const cut = (text: string, marks: Marks): Pieces => {
@@ -46,7 +46,7 @@ const templateOf = ({ params, text }: Recorded, marks: Marks): Template => ({
   })
 })
 
-/** Makes the service record the sample on this database. */
+/** Has the service record the sample in this database. */
 export const recordPrediction = Effect.fnUntraced(function* (url: string) {
   const receivedAt = yield* DateTime.now
   const [agent, challenge] = [AgentId.make(agentId(sample.agent)), challengeId(sample.challenge)]
@@ -71,7 +71,7 @@ export const recordPrediction = Effect.fnUntraced(function* (url: string) {
   ])
 })
 
-/** pgbench takes a colon before a word for one of its variables, also within quotes. */
+/** pgbench takes a colon before a word for one of its variables, even within quotes. */
 const withoutVariables = (text: string) => text.replaceAll(/(?<!:):(?=\w)/g, "' || chr(58) || '")
 const quoted = (text: string) => `('${withoutVariables(text.replaceAll("'", "''"))}')`
 
@@ -93,7 +93,7 @@ const expressionOf = (value: Pieces | boolean | null): string => {
   return `(${pieces.length === 0 ? "''" : pieces.join(" || ")})`
 }
 
-/** One prediction after the other as a script of pgbench: of `:agent` on `:challenge`, which `sets` compute. */
+/** A pgbench script that records one prediction after the other: of `:agent` on `:challenge`, which `sets` compute. */
 export const pgbenchScript = ({ params, text }: Template, sets: ReadonlyArray<string>): string => {
   const statement = withoutVariables(text.replaceAll(/--[^\n]*/g, ""))
     .replaceAll(/\s+/g, " ")

@@ -1,4 +1,4 @@
-/** What all processes of the bench agree on: agents, challenges, tokens, and who predicts what. */
+/** Facts that all processes of the bench share: agents, challenges, tokens, and which agent predicts which challenge. */
 import { createHash, createHmac } from "node:crypto"
 import { agentId, challengeId, epochMillis } from "../test/support/growth/identifiers.ts"
 
@@ -6,20 +6,20 @@ export const site = "global"
 export const tokenSecret = "bench-token-secret-0123456789-0123456789"
 export const adminToken = "bench-admin-token-0123456789-0123456789"
 
-/** Seeded agents. On one challenge each predicts once. */
+/** The number of seeded agents. Each predicts once on one challenge. */
 export const agentCount = 100_000
-/** Open challenges that the spread load predicts. */
+/** The number of open challenges that the spread load predicts. */
 export const spreadChallenges = 1024
 /** Their numbers follow the spread ones: every round of the hot load takes a fresh one. */
 export const hotChallenges = 200
-/** Predicts once, so that the bench sees which statement the service sends. */
+/** The sample predicts once, so that the bench sees which statement the service sends. */
 export const sample = { agent: agentCount, challenge: spreadChallenges + hotChallenges }
 
 const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
 const kid = createHash("sha256").update("auspex token key").update(tokenSecret).digest("hex").slice(0, 16)
 const tokenHead = base64url({ alg: "HS256", kid, typ: "JWT" })
 
-/** An access token as the service signs it; by HMAC directly, since the bench needs 100 000 of them. */
+/** An access token in the service's form; HMAC makes it directly, since the bench needs 100 000 of them. */
 export const tokenOf = (agent: number): string => {
   const now = Math.floor(epochMillis() / 1000)
   const claims = {
@@ -42,13 +42,13 @@ export const directions = ["bullish", "bearish", "neutral"] as const
 export const reasoning =
   "Real yields fell for a third day and the curve steepened, so demand for the metal should hold into the close."
 
-/** So many challenges from a number on, predicted in turn, each by one agent after the other. */
+/** A number of challenges from the first on, predicted in turn, each by one agent after the other. */
 export interface Challenges {
   readonly first: number
   readonly count: number
 }
 
-/** Neighbouring requests are of different agents, and few enough agents are busy for the server to cache their epochs. */
+/** Neighbouring requests have different agents, and the server can cache the epochs of the few busy ones. */
 export const agentStride = 2
 
 export const pairAt = (

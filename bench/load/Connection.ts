@@ -1,13 +1,13 @@
 /**
- * One kept-alive HTTP/1.1 connection that sends a prepared request and finds the end of its answer. It understands no
- * more of HTTP than that: the generator shares the machine with what it measures.
+ * A kept-alive HTTP/1.1 connection that sends a prepared request and finds the end of its answer. It understands no other part of HTTP:
+ * the generator shares the machine with the measured server.
  */
 import { connect } from "node:net"
 import type { Socket } from "node:net"
 
 export interface Answer {
   readonly status: number
-  /** When the first byte of the body came. */
+  /** The time of the body's first byte. */
   readonly firstAt: number
   /** The beginning of head and body, for the message of a failure. */
   readonly text: string
@@ -21,7 +21,7 @@ export class Connection {
   readonly #socket: Socket
   #head = ""
   #headEnd = -1
-  /** Bytes of the body; infinite while it is chunked. */
+  /** The bytes of the body; infinite while it is chunked. */
   #length = 0
   #received = 0
   #firstAt = 0
@@ -61,7 +61,7 @@ export class Connection {
     this.#socket.destroy()
   }
 
-  /** Whether the answer is complete. */
+  /** Takes a chunk, and tells whether the answer is complete. */
   #take(chunk: Buffer): boolean {
     let body = chunk
     if (this.#headEnd < 0) {

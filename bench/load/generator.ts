@@ -1,4 +1,4 @@
-/** A process of its own that sends requests as fast as they are answered, or at a given rate, and times them. */
+/** A separate process that sends requests as fast as they are answered, or at a given rate, and times them. */
 import { challengeId } from "../../test/support/growth/identifiers.ts"
 import { quantile } from "../measurement.ts"
 import { agentCount, directions, pairAt, reasoning, tokenOf } from "../world.ts"
@@ -39,12 +39,12 @@ const predictions = directions.flatMap((direction) =>
 
 const question = "Say something about foxes and rivers, in about fifty words, please. ".repeat(6)
 
-/** The request with this index on this connection. */
+/** Writes the request with this index on this connection. */
 type Composer = (index: number, connection: number) => string
 
 const predictComposer = (port: number, requests: Requests & { kind: "predict" }): Composer => {
   const { challenges, from, size } = requests
-  // Signed before the clock runs.
+  // Tokens are signed before the clock runs.
   for (let agent = 0; agent < agentCount; agent++) tokenFor(agent)
   return (index) => {
     const { agent, challenge } = pairAt(challenges, from + index)
@@ -86,7 +86,7 @@ class Run {
   readonly #compose: Composer
   readonly #expected: number
   readonly #connections: Array<Connection> = []
-  /** When the request of each connection was due; NaN while it has none. */
+  /** The due time of each connection's request; NaN while it has none. */
   readonly #due: Float64Array
   readonly #idle: Array<Connection> = []
   readonly #queue: Array<number> = []
@@ -169,7 +169,7 @@ class Run {
     }
     const due = this.#due[connection.number] ?? now
     if (this.#begun > 0) this.#answeredCount += 1
-    // A request of the ramp waited in the queue of the ramp.
+    // A request of the ramp waited in the ramp's queue.
     if (this.#begun > 0 && due >= this.#begun) {
       this.#took.push(now - due)
       this.#firstBytes.push(firstAt - due)
@@ -184,7 +184,7 @@ class Run {
     this.#firstFailure ??= reason
   }
 
-  /** A broken connection ends the run: its request will not be answered. */
+  /** A broken connection ends the run, because its request will not be answered. */
   #fail(reason: string): void {
     if (this.#isFinished) return
     this.#note(reason)
@@ -219,7 +219,7 @@ process.on("message", (order: Order) => {
   })
   current.start()
 })
-// The bench has ended without saying so.
+// The bench has ended without a message.
 process.on("disconnect", () => process.exit(0))
 // Ctrl-C is for the bench, which then ends this process.
 process.on("SIGINT", () => {})

@@ -1,8 +1,8 @@
-/** What the generator is asked to do and what it answers: plain data that travels between processes. */
+/** The generator's jobs and reports: plain data that travels between processes. */
 import type { Challenges } from "../world.ts"
 
 export type Requests =
-  /** Predictions of pairs, from the pair number `from` on; with `size` above 1 each is a batch. */
+  /** Predictions of pairs, from the pair number `from` on; if `size` exceeds 1, each request is a batch. */
   | {
       readonly kind: "predict"
       readonly challenges: Challenges
@@ -22,33 +22,33 @@ export type Requests =
 export interface Job {
   readonly port: number
   readonly connections: number
-  /** Run, but not counted, at the beginning. */
+  /** The ramp runs at the beginning and does not count. */
   readonly rampSeconds: number
   readonly seconds: number
   readonly requests: Requests
-  /** Requests a second, sent at their time whatever became of those before; null: each after the answer to the last. */
+  /** Requests a second, each sent at its time regardless of earlier answers; null sends each after the previous answer. */
   readonly rate: number | null
 }
 
 export interface Outcome {
-  /** Answered within the measured seconds. */
+  /** The requests answered within the measured seconds. */
   readonly requests: number
   readonly seconds: number
   readonly p50: number
   readonly p99: number
   readonly firstByte: number
-  /** All that were sent, also before and after the measured seconds. */
+  /** All sent requests, including those before and after the measured seconds. */
   readonly sent: number
   readonly failures: number
   readonly firstFailure: string | null
 }
 
-/** From the bench to the generator. `stop` ends a job early, with what there is. */
+/** An order from the bench to the generator. `stop` ends a job early, with its results so far. */
 export type Order = { readonly do: "run"; readonly job: Job } | { readonly do: "stop" }
 
 export type Report =
   | { readonly is: "ready" }
-  /** The measured seconds begin or end: the moments to read the processor times. */
+  /** The measured seconds begin or end: at these moments the bench reads the processor times. */
   | { readonly is: "begun" }
   | { readonly is: "ended" }
   | { readonly is: "done"; readonly outcome: Outcome }

@@ -1,4 +1,4 @@
-/** The generator as the scenarios use it: one job at a time, with the processor time that the job cost. */
+/** The scenarios' view of the generator: one job at a time, with the processor time of the job. */
 import { Effect, Queue } from "effect"
 import { BenchFailed, module_, remains } from "../machine/processes.ts"
 import type { Server } from "../machine/processes.ts"
@@ -7,14 +7,14 @@ import type { Measurement } from "../measurement.ts"
 import type { Job, Order, Outcome, Report } from "./job.ts"
 
 export interface Measured extends Measurement {
-  /** All that were sent, each of which has been answered with the expected status. */
+  /** The number of sent requests, each of which was answered with the expected status. */
   readonly sent: number
 }
 
 const perRequest = (from: number | null, to: number | null, requests: number): number | null =>
   from === null || to === null ? null : (to - from) / requests
 
-/** A process that generates load, ended with the scope. */
+/** A process that generates load; the scope ends it. */
 export const generator = (postgres: number) =>
   Effect.gen(function* () {
     const { child, written } = yield* module_(new URL("./generator.ts", import.meta.url))
@@ -29,7 +29,7 @@ export const generator = (postgres: number) =>
       postgres: usedByPostgres(postgres)
     })
 
-    /** Runs a job against a server to its end; fails when a single request did. */
+    /** Runs a job against a server to its end; fails if a single request did. */
     const run = Effect.fnUntraced(function* (job: Job, server: Server) {
       yield* order({ do: "run", job })
       let [from, to] = [used(server), used(server)]

@@ -1,4 +1,4 @@
-/** pgbench, where there is one: statements alone, without any server in front of the database. */
+/** pgbench, if it is installed: only statements, without a server in front of the database. */
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
@@ -18,7 +18,7 @@ export interface Pgbench {
   readonly seconds: number
 }
 
-/** Runs a script for a while; answers the round and how many transactions there were. */
+/** Runs a script for a while; the result is the round and the number of transactions. */
 export const run = Effect.fnUntraced(function* (options: Pgbench) {
   const { connections, databaseUrl, path, seconds, variables } = options
   const script = join(yield* temporaryFolder, "script.sql")
@@ -47,7 +47,7 @@ export const run = Effect.fnUntraced(function* (options: Pgbench) {
   const measurement: Measurement = {
     requests: sent,
     perSecond,
-    // pgbench says the mean only.
+    // pgbench reports only the mean.
     p50: said(/latency average = ([\d.]+)/),
     p99: Number.NaN,
     firstByte: Number.NaN,

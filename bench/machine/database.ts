@@ -15,12 +15,12 @@ export interface Postgres {
   readonly pid: number
 }
 
-/** Started in a temporary directory, which is removed at the end. */
+/** Starts in a temporary directory, which is removed at the end. */
 export const start = Effect.gen(function* () {
   const directory = yield* temporaryFolder
-  // PostgreSQL's account must be able to pass, when root runs the bench.
+  // PostgreSQL's account must be able to enter if root runs the bench.
   chmodSync(directory, 0o755)
-  // Before the server starts, so that it runs after the server has stopped.
+  // The finalizer is added before the server starts, so that it runs after the server has stopped.
   let elsewhere: string | undefined
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
@@ -29,26 +29,26 @@ export const start = Effect.gen(function* () {
   )
   const running = yield* EmbeddedPostgres.start({
     dataDir: join(directory, "data"),
-    // Room for the pools of two servers and for pgbench; nothing else differs from production.
+    // Two servers' pools and pgbench need the connections; nothing else differs from production.
     settings: { max_connections: "200" }
   })
   if (running.relocatedFrom !== null) elsewhere = dirname(running.clusterDir)
-  // The bench makes databases, fills them and looks into their plans, so it is the owner of all.
+  // The bench makes databases, fills them and reads their plans, so it acts as the owner.
   const postgres: Postgres = { url: running.ownerUrl, pid: running.pid }
   return postgres
 })
 
-/** A small pool for what the bench itself asks of a database. */
+/** A small pool for the bench's own statements. */
 export const seeding = (url: string) =>
   PgClient.layer({
     url: Redacted.make(url),
     maxConnections: 2,
-    // By the number it is no instance from before heartbeats, whose role it has.
+    // The name has a number, so that it does not count as an instance from before heartbeats.
     applicationName: "bench/0",
     startupParameters: { timezone: "UTC" }
   })
 
-/** What was written so far is written out, so that it is not what the next measurement waits for. */
+/** Flushes earlier writes, so that the next measurement does not wait for them. */
 export const checkpoint = (postgres: Postgres) => {
   const url = new URL(Redacted.value(postgres.url))
   url.username = superuser

@@ -1,4 +1,4 @@
-/** The machine that is measured on, and what is measured. */
+/** Describes the machine and the measured program. */
 import { execFileSync } from "node:child_process"
 import { cpus, loadavg, platform, release, totalmem } from "node:os"
 import { Effect, Schema } from "effect"

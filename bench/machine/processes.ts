@@ -1,4 +1,4 @@
-/** Processes of the bench: each is ended by its pid when the scope ends, whatever the reason. */
+/** Processes of the bench: the scope ends each by its pid, whatever the reason. */
 import { fork, spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url"
 import { Data, Effect, Schedule } from "effect"
 import { serverEnvironment } from "../world.ts"
 
-/** Something did not go as it must: the bench ends with this message and exit code 1. */
+/** The bench failed: it ends with this message and exit code 1. */
 export class BenchFailed extends Data.TaggedError("BenchFailed")<{ readonly message: string }> {}
 
 export const project = fileURLToPath(new URL("../../", import.meta.url))
@@ -39,7 +39,7 @@ const stop = Effect.fnUntraced(function* (child: ChildProcess) {
 export interface Started {
   readonly pid: number
   readonly child: ChildProcess
-  /** What it wrote last, for the message when it fails. */
+  /** The process's latest output, for the message of a failure. */
   readonly written: () => string
 }
 
@@ -59,7 +59,7 @@ const started = (make: () => ChildProcess) =>
     ({ child }) => stop(child)
   )
 
-/** A program with its arguments; in the bench's own environment where none is given. */
+/** A program with its arguments; it gets the bench's own environment if none is given. */
 export const program = (
   command: string,
   args: ReadonlyArray<string>,
@@ -73,11 +73,11 @@ export const program = (
     })
   )
 
-/** A module of the bench that talks to it by messages. */
+/** A module of the bench with which it exchanges messages. */
 export const module_ = (path: URL, args: ReadonlyArray<string> = []) =>
   started(() => fork(path, args, { cwd: project, env: { PATH: "/usr/bin:/bin" }, silent: true }))
 
-/** Waits for the end, and demands that it is a good one. */
+/** Waits for the end, and requires success. */
 export const ended = Effect.fnUntraced(function* (what: string, { child, written }: Started) {
   yield* ending(child)
   if (child.exitCode !== 0) {
@@ -135,7 +135,7 @@ export const auspex = Effect.fnUntraced(function* (
   return server
 })
 
-/** A module of the bench that listens on a port of its own; some are told first what they need to know. */
+/** A module of the bench that listens on its own port; some first get a message with their settings. */
 export const listening = Effect.fnUntraced(function* (
   file: URL,
   { args = [], message }: { readonly args?: ReadonlyArray<string>; readonly message?: object } = {}
@@ -152,6 +152,6 @@ export const listening = Effect.fnUntraced(function* (
   return server
 })
 
-/** What there is to say of a server that did not answer. */
+/** Describes a server that did not answer. */
 export const remains = ({ process: { child, written } }: Server): string =>
   `${hasEnded(child) ? `the server has ended (${child.exitCode ?? child.signalCode})` : "the server runs"}; it wrote: ${written()}`

@@ -1,4 +1,4 @@
-/** Processor time of processes, read from /proc; where there is none, nothing is reported. */
+/** The processor time of processes, read from /proc; without /proc nothing is reported. */
 import { execFileSync } from "node:child_process"
 import { readFileSync, readdirSync } from "node:fs"
 import { platform } from "node:os"
@@ -8,7 +8,7 @@ const ticksPerSecond = hasProc ? Number(execFileSync("getconf", ["CLK_TCK"]).toS
 
 interface Stat {
   readonly parent: number
-  /** Ticks of the process itself, and of its children that have ended. */
+  /** Ticks of the process itself; `ended` counts those of its ended children. */
   readonly own: number
   readonly ended: number
 }
@@ -16,7 +16,7 @@ interface Stat {
 const statOf = (pid: number): Stat | undefined => {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1")
-    // The name, in brackets, may hold anything.
+    // The name, in brackets, may contain anything.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
     const field = (index: number) => Number(fields[index])
     return { parent: field(1), own: field(11) + field(12), ended: field(13) + field(14) }
@@ -27,13 +27,13 @@ const statOf = (pid: number): Stat | undefined => {
 
 const micros = (ticks: number) => (ticks / ticksPerSecond) * 1e6
 
-/** Microseconds a process has used so far; null where that cannot be known. */
+/** The microseconds that a process has used so far; null if they are unknown. */
 export const usedByProcess = (pid: number): number | null => {
   const stat = hasProc ? statOf(pid) : undefined
   return stat === undefined ? null : micros(stat.own)
 }
 
-/** Microseconds a postmaster and all its children have used so far, those that have ended included. */
+/** The microseconds that a postmaster and all its children, including ended ones, have used so far. */
 export const usedByPostgres = (postmaster: number): number | null => {
   const root = hasProc ? statOf(postmaster) : undefined
   if (root === undefined) return null

@@ -1,7 +1,4 @@
-/**
- * Model calls: a provider called directly, through a bare proxy, through Portkey's gateway and through ours, with money
- * off and on.
- */
+/** Model calls: to a provider directly, through a bare proxy, through Portkey's gateway and through ours, with and without charges. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Option } from "effect"
@@ -19,7 +16,7 @@ import { atLeast, atMost, casesTable } from "../report.ts"
 import type { Aim, Result } from "../report.ts"
 import { portkey } from "../yardsticks/portkey.ts"
 
-/** One caller a connection, each with an agent, a key and credit of its own. */
+/** Each connection has one caller, with its own agent, key and credit. */
 const callers = 64
 const loads = [
   { name: "plain", stream: false, connections: 16 },
@@ -27,7 +24,7 @@ const loads = [
   { name: "stream", stream: true, connections: 16 }
 ] as const
 
-/** `free` costs nothing and so reserves nothing. */
+/** The model `free` costs nothing, so its calls reserve nothing. */
 const configuration = (port: number) => `providers:
   - { name: north, style: openai, base_url: "http://127.0.0.1:${port}/v1", api_key_env: NORTH_KEY }
 models:
@@ -48,7 +45,7 @@ const configurationFile = (port: number) =>
     return file
   })
 
-/** Agents with credit whose owners pay; answers their keys. */
+/** Inserts agents with credit and paying owners; the result is their keys. */
 const seedCallers = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* agents(callers)

@@ -1,6 +1,6 @@
 /**
- * How reads stay flat as the tables grow: every read of the service at each size, by the statements that it sends. The
- * plans at each size are written to a folder that git ignores.
+ * Measures how reads stay flat as the tables grow: every read of the service at each size, by the statements that it sends. The plans at
+ * each size are written to a folder that git ignores.
  */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { Console, Effect } from "effect"
@@ -18,15 +18,15 @@ import type { Result } from "../report.ts"
 
 const outputFolder = `${project}.auspex/bench`
 
-/** Each statement is run so often; what it reads first comes into memory. */
+/** Warm-up runs bring the rows into memory. */
 const warmRuns = 2
 const countedRuns = 5
 
-/** A read with the costs of all its statements: medians, added. */
+/** The costs of a read: the sums of its statements' medians. */
 interface Cost {
   readonly title: string
   readonly millis: number
-  /** Buffers that were looked at, 8 kB each. */
+  /** Buffers that were read, 8 kB each. */
   readonly buffers: number
   readonly plans: ReadonlyArray<{ readonly statement: string; readonly plan: string }>
 }

@@ -1,8 +1,8 @@
 /**
- * What the public log adds to the processor time of a prediction. One server has the role `api` and records; another also
- * has the role `jobs` and is stopped meanwhile (SIGSTOP). Then it goes on, and sequences what was recorded, hashes it into the
- * tree and signs checkpoints. Counted are both servers and PostgreSQL. The insert of an entry is part of the statement that
- * records; the other jobs, which have nothing to do here, count as the log's.
+ * Measures the processor time that the public log adds to a prediction. One server has the role `api` and records; another also has the
+ * role `jobs` and is stopped meanwhile (SIGSTOP). Then it continues: it sequences the recorded entries, hashes them into the tree and
+ * signs checkpoints. The measurement counts both servers and PostgreSQL. The insert of an entry is part of the recording statement; the
+ * other jobs, which have no work here, count as the log's.
  */
 import { Console, Effect, Schedule } from "effect"
 import { logPaths } from "../../src/http/routes.ts"
@@ -19,17 +19,17 @@ import { spreadChallenges } from "../world.ts"
 
 const connections = 64
 const challenges = { first: 0, count: spreadChallenges }
-/** Longer than elsewhere, so that what waits for the log is many times what it takes in one pass. */
+/** The time is longer than elsewhere, so that the waiting entries are many times those of one pass. */
 const secondsARound = 4
 
-/** The size that the newest checkpoint states on its second line; 0 before the first. */
+/** The size in the newest checkpoint, on its second line; 0 before the first. */
 const logSize = (server: Server) =>
   Effect.promise(async () => {
     const response = await fetch(`http://127.0.0.1:${server.port}${logPaths.checkpoint}`)
     return response.status === 200 ? Number((await response.text()).split("\n")[1]) : 0
   })
 
-/** Waits until a checkpoint covers so many entries. */
+/** Waits until a checkpoint covers this many entries. */
 const covered = (server: Server, entries: number) =>
   logSize(server).pipe(
     Effect.repeat({ until: (size) => size >= entries, schedule: Schedule.spaced("250 millis") }),
@@ -39,7 +39,7 @@ const covered = (server: Server, entries: number) =>
     })
   )
 
-/** Waits until the log has taken in the entries of the seeded agents; answers its size then. */
+/** Waits until the log contains the entries of the seeded agents; the result is its size then. */
 const seeded = Effect.fnUntraced(function* (server: Server) {
   let [before, size] = [-1, 0]
   while (size === 0 || size !== before) {

@@ -1,4 +1,4 @@
-/** POST /eval/challenges/{id}/predict: the service, Fastify + pg, and the statement alone by pgbench, on one database. */
+/** POST /eval/challenges/{id}/predict: the service, Fastify + pg, and the statement alone with pgbench, on one database. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { planCacheMode } from "../../src/layers/postgres/Database.ts"
@@ -17,19 +17,19 @@ import { pgbenchScript, recordPrediction } from "../statements.ts"
 import { agentCount, agentStride, hotChallenges, spreadChallenges } from "../world.ts"
 import type { FastifyOptions } from "../yardsticks/fastify.ts"
 
-/** `spread` is 1 024 open challenges, `hot` is everybody on one. */
+/** `spread` has 1 024 open challenges; in `hot` everybody predicts one. */
 const loads = ["spread", "hot"] as const
 type Load = (typeof loads)[number]
 
 const connections = 64
 
-/** Of one agent in a request, each batch on challenges of its own. */
+/** The predictions of one agent in a request; each batch has its own challenges. */
 const batchSize = 20
 const batches = { first: 0, count: Math.floor(spreadChallenges / batchSize) }
 
 const firstPast = spreadChallenges + hotChallenges + 1
 
-/** Fresh pairs for every round of every contender. */
+/** Each round of each contender gets fresh pairs. */
 const freshPairs = () => {
   let nextSpread = 0
   let nextHot = spreadChallenges
@@ -44,7 +44,7 @@ const freshPairs = () => {
   }
 }
 
-/** `pairAt` in the language of pgbench. */
+/** `pairAt` in pgbench's language. */
 const pairScript = [
   "\\set turn :turn + 1",
   "\\set index :start + :turn * :clients + :client_id",
@@ -52,7 +52,7 @@ const pairScript = [
   `\\set agent (:index / :count + :challenge * ${agentStride}) % ${agentCount}`
 ]
 
-/** Every prediction that was confirmed is stored and counted exactly once. */
+/** Checks that every confirmed prediction is stored and counted exactly once. */
 const verified = Effect.fnUntraced(function* (expected: number) {
   const sql = yield* SqlClient.SqlClient
   const [found = []] = yield* sql`
@@ -86,7 +86,7 @@ export const predict = Effect.fnUntraced(function* ({ load: generator, postgres,
   const pgbench = Pgbench.find()
   const fresh = freshPairs()
   const { past, rampSeconds, rounds, seconds, warmSeconds } = sizes
-  // The sample that was recorded.
+  // The recorded sample counts.
   let confirmed = 1
 
   const ask = (server: Server, requests: Requests, counted = seconds) =>
@@ -103,7 +103,7 @@ export const predict = Effect.fnUntraced(function* ({ load: generator, postgres,
       return measured
     })
 
-  // Of agents that single predictions do not come to.
+  // Batches use agents that single predictions do not reach.
   let nextBatch = batches.count * (agentCount / 2)
   const batched = Effect.gen(function* () {
     const batch = { kind: "predict", challenges: batches, from: nextBatch, size: batchSize } as const
@@ -124,7 +124,7 @@ export const predict = Effect.fnUntraced(function* ({ load: generator, postgres,
         connections,
         seconds: seconds + rampSeconds
       })
-      // No session has done more transactions than all of them together.
+      // No session has made more transactions than all of them together.
       fresh.used(load, (sent + 1) * connections)
       confirmed += sent
       return measurement
@@ -141,13 +141,13 @@ export const predict = Effect.fnUntraced(function* ({ load: generator, postgres,
       })
     )
   }
-  // Apart from the loads, whose next rounds would pay for what batches leave to write.
+  // Batches run apart from the loads, whose next rounds would pay for the batches' pending writes.
   const batching = yield* inTurn("batches", connections, rounds, {
     single: serve(servers.auspex, "spread"),
     batched
   })
   yield* verified(confirmed).pipe(Effect.provide(Database.seeding(url)))
-  // Each page is made anew for every request.
+  // Without a cache, each page is made anew for every request.
   const uncached = yield* auspex(url, { AUSPEX_PUBLIC_CACHE: "off" })
   const read = (path: string, counted = seconds) => ask(uncached, { kind: "read", path }, counted)
   const pages = { open: "/api/v1/eval/open", leaderboard: "/api/v1/eval/leaderboard" }

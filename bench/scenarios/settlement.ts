@@ -1,4 +1,4 @@
-/** Settling one challenge that everybody predicted, beside the bare statements, and what other requests notice of it. */
+/** Measures the settlement of one challenge that everybody predicted, beside the bare statements, and its effect on other requests. */
 import { Console, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { agents } from "../../test/support/growth/agents.ts"
@@ -12,19 +12,19 @@ import type { Result } from "../report.ts"
 import * as Seed from "../seed.ts"
 import { adminToken, agentCount } from "../world.ts"
 
-/** The leaderboards that this challenge counts on: all, its category, its target. */
+/** The leaderboards of this challenge: all, its category, its target. */
 const boards = ["global", "commodities", "GC"] as const
 
-/** Others' predictions meanwhile. */
+/** The rate of other agents' predictions during the settlement. */
 const besideRate = 200
 const besideConnections = 16
 const aloneSeconds = 8
-/** Longer than any settlement takes. */
+/** The time exceeds any settlement. */
 const maxBesideSeconds = 900
 const openChallenge = 1000
 const settledChallenge = 1
 
-/** Tables of the same shape, indexes and storage, without triggers and foreign keys. */
+/** Tables of the same shape, indexes and storage, but without triggers and foreign keys. */
 const bareTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const storage = SqlSchema.findOne({
@@ -46,7 +46,7 @@ const timed = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, 
   return (epochMillis() - from) / 1000
 })
 
-/** The least that a settlement writes, in one transaction: scores in the order of their key, sums by one upsert. */
+/** The minimum that a settlement writes, in one transaction: scores in the order of their key, sums by one upsert. */
 const bareSettlement = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const id = challengeId(settledChallenge)
@@ -86,7 +86,7 @@ const administrate = (server: Server, method: string, path: string) =>
     catch: (error) => new BenchFailed({ message: `${String(error)}\n${remains(server)}` })
   })
 
-/** Demands that the service settles exactly this challenge. */
+/** Requires that the service settles exactly this challenge. */
 const settle = Effect.fnUntraced(function* (server: Server, challenge: number) {
   const answer = yield* administrate(server, "POST", "settle")
   if (answer.status !== 200 || !answer.text.includes(`"resolved":["${challengeId(challenge)}"]`)) {
@@ -94,7 +94,7 @@ const settle = Effect.fnUntraced(function* (server: Server, challenge: number) {
   }
 })
 
-/** The sums on the leaderboards equal a recomputation from the scores. */
+/** Checks that the sums on the leaderboards equal a recomputation from the scores. */
 const checked = Effect.fnUntraced(function* (server: Server, expected: number) {
   const answer = yield* administrate(server, "GET", "figures/check")
   if (answer.status !== 200 || !answer.text.includes(`"agents":${expected},"differences":[]`)) {
@@ -128,7 +128,7 @@ export const settlement = Effect.fnUntraced(function* ({ load, postgres, sizes }
     yield* Console.log(`  ${predictions} predictions are seeded`)
     const afterCheckpoint = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       Effect.andThen(Database.checkpoint(postgres), effect)
-    // The bare statements go first: whoever comes later finds the predictions in memory.
+    // The bare statements go first: later ones find the predictions in memory.
     const bare = yield* afterCheckpoint(timed(bareSettlement))
     yield* sql`drop schema bare cascade`
     const warm = yield* load.run({ ...predicting(server, 0, sizes.warmSeconds), rate: null }, server)

@@ -1,7 +1,7 @@
 // @effect-diagnostics globalDate:off -- the yardstick is plain Node
 /**
- * The yardstick of predictions: a small Fastify + pg server that does what the predict endpoint does (token, limit,
- * validation, the statement of the service, the answer with its receipt), as a competent team would write it.
+ * The yardstick of predictions: a small Fastify + pg server that does the work of the predict endpoint (token, limit, validation, the
+ * service's statement, the answer with its receipt), as a competent team would write it.
  */
 import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual } from "node:crypto"
 import fastify from "fastify"
@@ -17,17 +17,17 @@ export interface FastifyOptions {
   readonly statement: Template
 }
 
-/** As many connections as the service has. */
+/** The service has as many connections. */
 const poolSize = 18
-/** As long as the service caches an agent's token epoch. */
+/** The service caches an agent's token epoch for as long. */
 const epochMaxAgeMillis = 3000
 const windowMillis = 60_000
 const limitPerMinute = 999_999_999
 
-/** Fastify answers with its status. */
+/** Fastify answers with the error's status. */
 const rejected = (statusCode: number, message: string) => Object.assign(new Error(message), { statusCode })
 
-/** Signature, expiry, site, scope, and that the agent's tokens have not been revoked. */
+/** Checks signature, expiry, site, scope, and that the agent's tokens have not been revoked. */
 const tokenCheck = (pool: Pool) => {
   const cached = new Map<string, { readonly until: number; readonly epoch: number }>()
   const epochOf = async (agentId: string): Promise<number> => {
@@ -60,7 +60,7 @@ const tokenCheck = (pool: Pool) => {
   }
 }
 
-/** A sliding window of two buckets, kept like the service's: one upsert into an unlogged table. */
+/** A sliding window of two buckets, stored like the service's: one upsert into an unlogged table. */
 const limiter = async (pool: Pool) => {
   await pool.query(`
     create unlogged table if not exists bench_limits
@@ -186,7 +186,7 @@ process.once("message", (options: FastifyOptions) => {
     }
   )
 })
-// The bench has ended without saying so.
+// The bench has ended without a message.
 process.on("disconnect", () => process.exit(0))
 // Ctrl-C is for the bench, which then ends this process.
 process.on("SIGINT", () => {})

@@ -1,6 +1,6 @@
 /**
- * Portkey's open gateway, installed into a temporary folder with the versions that `portkey/package-lock.json` names: a
- * fresh install of it takes a newer Hono, with which its streams fail ("immutable").
+ * Portkey's open gateway, installed into a temporary folder with the versions in `portkey/package-lock.json`: a fresh install takes a
+ * newer Hono, with which its streams fail ("immutable").
  */
 import { copyFileSync } from "node:fs"
 import { join } from "node:path"
@@ -15,13 +15,13 @@ const answers = (port: number) =>
     Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 100 })
   )
 
-/** None when npm cannot reach its registry: it is then left out. */
+/** None if npm cannot reach its registry; then Portkey is omitted. */
 export const portkey = Effect.gen(function* () {
   const directory = yield* temporaryFolder
   for (const name of ["package.json", "package-lock.json"]) {
     copyFileSync(new URL(name, here), join(directory, name))
   }
-  // In the bench's own environment, which says how the registry is reached.
+  // The bench's own environment says how to reach the registry.
   const options = ["--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--fetch-retries=0"]
   yield* ended("npm ci", yield* program("npm", ["ci", "--prefix", directory, ...options]))
   const port = yield* freePort

@@ -1,4 +1,4 @@
-/** What everybody calls: a provider of chat completions that answers at once, or in 20 events every 5 ms. */
+/** The provider that every contender calls: it answers chat completions at once, or in 20 events every 5 ms. */
 import { createServer } from "node:http"
 import type { ServerResponse } from "node:http"
 
@@ -56,7 +56,7 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
   const chunks: Array<Buffer> = []
   request.on("data", (chunk: Buffer) => chunks.push(chunk))
   request.on("end", () => {
-    // looked for rather than parsed: it must not become what is measured
+    // The body is searched rather than parsed, because parsing must not dominate the measurement.
     if (chunks.some((chunk) => chunk.includes('"stream":true'))) return stream(response)
     response.writeHead(200, { "content-type": "application/json", "content-length": whole.length })
     response.end(whole)

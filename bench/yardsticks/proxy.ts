@@ -1,6 +1,6 @@
 /**
- * The floor: what a gateway on this platform costs at the least. The body is buffered and parsed, since a gateway must
- * know the model, and all bytes are passed through undici's `dispatch` as they come.
+ * The minimum cost of a gateway on this platform. The body is buffered and parsed, since a gateway must know the model, and all bytes
+ * pass unchanged through undici's `dispatch`.
  */
 import { createServer } from "node:http"
 import { Pool } from "undici"

@@ -1,4 +1,4 @@
-/** A recorded statement whose varying parts are marked; plain data, since it travels between processes. */
+/** A recorded statement with its varying parts marked; plain data, since it travels between processes. */
 
 export type Part =
   | "id"
@@ -11,17 +11,17 @@ export type Part =
   | "reasoning"
   | "reasoningHash"
 
-/** A text, cut where a part stands. */
+/** A text, split where a part stands. */
 export type Pieces = ReadonlyArray<string | { readonly part: Part }>
 
 export interface Template {
-  /** With a type at every parameter: sql-pg sends types beside the values, `pg` and pgbench do not. */
+  /** Every parameter has a type: sql-pg sends types beside the values, `pg` and pgbench do not. */
   readonly text: string
   /** A value that is no text is sent as it was recorded. Arrays have one element. */
   readonly params: ReadonlyArray<{ readonly isArray: boolean; readonly value: Pieces | boolean | null }>
 }
 
-/** The parameters for `pg`, with these values in the place of the parts. */
+/** The parameters for `pg`, with the parts replaced by these values. */
 export const fill = ({ params }: Template, values: Readonly<Record<Part, string>>): Array<unknown> =>
   params.map(({ isArray, value }) => {
     const one =

@@ -20,7 +20,7 @@ export const grantFlags = {
 
 const decodeGrant = Schema.decodeUnknownEffect(NewGrant, { errors: "all" })
 
-/** Validates like the server, before anything is sent. */
+/** Validates like the server before anything is sent. */
 export const newGrant = ({ amount, key, reason }: { amount: number; key: string; reason: string }) =>
   decodeGrant({ amount, reason, idempotency_key: key }).pipe(
     Effect.mapError((error) => new CommandFailed({ message: problemsOf(error) }))
@@ -72,7 +72,7 @@ export const ledger = Command.make("ledger").pipe(
   Command.withDescription("The credit ledger")
 )
 
-/** Refunds, disputes, and payments that did not match. */
+/** The refunds, disputes, and mismatched payments of a purchase. */
 const remarks = ({ events, taken_back }: Purchase): string =>
   [
     ...events.filter(({ outcome }) => outcome === "mismatch").map(() => "mismatch"),

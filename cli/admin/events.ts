@@ -9,7 +9,7 @@ import { moment } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
 import { Session } from "./session.ts"
 
-/** The maximum of a request. */
+/** The maximum of one request. */
 const chunkSize = 1000
 
 const Several = Schema.Array(EventImport)

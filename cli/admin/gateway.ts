@@ -1,4 +1,4 @@
-/** The gateway to language models: its file, its routes, and what its use came to. */
+/** The gateway to language models: its file, its routes, and the report of its usage. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { checkFile } from "../../src/layers/gateway/checkFile.ts"
@@ -80,7 +80,7 @@ const routes = Command.make(
 const encodeReport = Schema.encodeSync(UsageReport)
 type ReportRow = (typeof UsageReport.Encoded)["items"][number]
 
-/** Costs are known where the gateway's file says them. */
+/** Costs are known only if the gateway's file gives them. */
 const known = (amount: number, { calls_without_cost, provider_cost }: ReportRow): number | string =>
   provider_cost === 0 && calls_without_cost > 0 ? "not known" : amount
 

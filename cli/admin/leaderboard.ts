@@ -1,4 +1,4 @@
-/** Targets, the leaderboard, and the records to check them by. */
+/** Targets, the leaderboard, and the records that check them. */
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { AuditEntry } from "../../src/services/AdminAudit.ts"

@@ -1,11 +1,11 @@
-/** The public log: the audit that compares it with what is stored, and the word that lets it go on. */
+/** The public log: the audit that compares it with the database, and the continuation that lets it go on. */
 import { Clock, Console, Effect, Option, Schedule } from "effect"
 import { Command, Flag } from "effect/cli"
 import { CommandFailed } from "../client/connection.ts"
 import { printable, record } from "../client/table.ts"
 import { Session } from "./session.ts"
 
-/** On stderr, so that stdout holds only the result. */
+/** Progress goes to stderr, so that stdout has only the result. */
 const progress = Effect.gen(function* () {
   const begun = yield* Clock.currentTimeMillis
   const told = Effect.gen(function* () {

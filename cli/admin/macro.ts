@@ -1,4 +1,4 @@
-/** Macro challenges, and the values proposed for them. */
+/** Macro challenges, and their proposed values. */
 import { DateTime, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { MacroProposal } from "../../src/services/MacroSource.ts"

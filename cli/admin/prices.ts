@@ -8,7 +8,7 @@ import { moment, printable } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
 import { Session, pageFlags, pageQueryOf } from "./session.ts"
 
-/** Well below the maximum of a request, so that progress shows on slow lines. */
+/** The size is well below the maximum of a request, so that progress shows on slow lines. */
 const chunkSize = 5000
 
 const chunksOf = <Item>(items: ReadonlyArray<Item>): ReadonlyArray<ReadonlyArray<Item>> =>

@@ -7,7 +7,7 @@ import { counted, decimals, moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
 import { Session, pageFlags, pageQueryOf } from "./session.ts"
 
-/** As encoded in JSON: amounts are credits. */
+/** The JSON form, in which amounts are credits. */
 type Shown = typeof Results.Encoded
 type Prediction = Shown["predictions"][number]
 type Field = readonly [name: string, value: string | number | null]
@@ -75,7 +75,7 @@ const statsOf = (found: Shown): ReadonlyArray<Field> => {
   ]
 }
 
-/** The time of the shown version and, when amended, of the first one. */
+/** The time of the shown version and, if it is an amendment, of the first one. */
 const timesOf = ({ resolved_at, settlement, versions }: Shown): ReadonlyArray<Field> =>
   settlement?.amended === true
     ? [
@@ -85,7 +85,7 @@ const timesOf = ({ resolved_at, settlement, versions }: Shown): ReadonlyArray<Fi
       ]
     : [["settled", utc(resolved_at)]]
 
-/** Null before the end. */
+/** The pool has no result before the end. */
 const poolOf = (found: Shown): ReadonlyArray<Field> => {
   const { pool } = found
   return pool === null

@@ -1,4 +1,4 @@
-/** What administration commands share: the client, the output, paging flags and instants. */
+/** The session that administration commands share: client, output, paging flags and instants. */
 import { Console, Context, DateTime, Duration, Effect, Layer, Option, Schema, Terminal } from "effect"
 import type { Config, FileSystem, Path, Redacted } from "effect"
 import { Flag } from "effect/cli"
@@ -35,11 +35,11 @@ interface SessionInput {
 export class Session extends Context.Service<
   Session,
   {
-    /** Without a token. */
+    /** The client without a token. */
     readonly anyone: ApiClient
     /** Reads the administrator's token only when a command needs it. */
     readonly administrator: Effect.Effect<ApiClient, CommandFailed | Config.ConfigError>
-    /** Prints the response as JSON with --json, else as `text` formats it. */
+    /** Prints the response as JSON with --json, otherwise as `text` formats it. */
     readonly show: <Answer>(answer: Answer, text: (answer: Answer) => string) => Effect.Effect<void>
     /** Prints a page, and the flag for the next one. */
     readonly showPage: <Item>(
@@ -126,7 +126,7 @@ const fromNow = (text: string): Option.Option<Duration.Duration> => {
 
 const decodeInstant = Schema.decodeUnknownEffect(Instant)
 
-/** ISO 8601, or relative to `now`: "in 2 hours", "90 minutes", "45s". */
+/** Parses an instant in ISO 8601, or relative to `now`: "in 2 hours", "90 minutes", "45s". */
 export const instantOf = (flag: string, text: string, now: DateTime.Utc) =>
   Option.match(fromNow(text), {
     onSome: (distance) => Effect.succeed(wholeSecond(DateTime.addDuration(now, distance))),

@@ -35,7 +35,7 @@ export const tokenFlag = Flag.Redacted("token").pipe(
   Flag.optional
 )
 
-/** Empty counts as absent, as for the server. */
+/** An empty setting counts as absent, like in the server. */
 const setting = (name: string) =>
   Config.option(Config.String(name)).pipe(Config.map(Option.filter((value) => value !== "")))
 
@@ -45,7 +45,7 @@ export const usualUrl = Effect.gen(function* () {
   return localUrl(Option.getOrElse(yield* setting("AUSPEX_PORT"), () => defaultPort))
 })
 
-/** The token of the flag, of the environment, or of the file that the first start of a local server wrote. */
+/** The token from the flag, the environment, or the file that the first start of a local server wrote. */
 export const administratorToken = Effect.fnUntraced(function* (
   given: Option.Option<Redacted.Redacted>
 ): Effect.fn.Return<

@@ -1,4 +1,4 @@
-/** Failures of commands as one line. */
+/** Describes failures of commands in one line. */
 import { Cause, Console, Effect, Option, Predicate, Schema, SchemaIssue } from "effect"
 import { CliError, CliOutput } from "effect/cli"
 import { HttpClientError } from "effect/http"
@@ -8,7 +8,7 @@ const ErrorBody = Schema.Struct({ detail: Schema.String, hint: Schema.optionalKe
 const decodeError = Schema.decodeUnknownOption(ErrorBody)
 const decodeErrorText = Schema.decodeUnknownOption(Schema.fromJsonString(ErrorBody))
 
-/** What is wrong, and what to do about it. */
+/** The detail of an error, with its hint. */
 const told = ({ detail, hint = "" }: typeof ErrorBody.Type): string => `${detail} ${hint}`.trimEnd()
 
 const tokenSources = "It comes from --token, AUSPEX_ADMIN_TOKEN, or the file admin-token in AUSPEX_DATA_DIR."
@@ -28,7 +28,7 @@ const ofHttp = Effect.fnUntraced(function* (error: HttpClientError.HttpClientErr
 
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** Schema problems of a user's data, with their paths. */
+/** Problems of the user's data, with their paths. */
 export const problemsOf = (error: Schema.SchemaError): string =>
   formatIssues(error.issue)
     .issues.map(({ message, path }) => {
@@ -37,7 +37,7 @@ export const problemsOf = (error: Schema.SchemaError): string =>
     })
     .join("; ")
 
-/** One line for an error; empty when it was shown already. */
+/** One line for an error; empty if it was already shown. */
 export const explain = (error: unknown): Effect.Effect<string> => {
   if (HttpClientError.isHttpClientError(error)) return ofHttp(error)
   if (CliError.isCliError(error)) return Effect.succeed("")
@@ -51,7 +51,7 @@ export const explain = (error: unknown): Effect.Effect<string> => {
   return Effect.succeed(error instanceof Error ? error.message.split("\n").join(" ") : String(error))
 }
 
-/** Prints a failure on stderr; the exit code is the caller's. */
+/** Prints a failure on stderr; the caller sets the exit code. */
 export const reported =
   (name: string) =>
   <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -67,7 +67,7 @@ export const reported =
       Effect.onInterrupt(() => Console.error(`${name}: interrupted`))
     )
 
-/** Wrong invocations get a line or two; the whole help takes --help. */
+/** A wrong invocation gets a line or two; --help shows the whole help. */
 export const brief = CliOutput.layerPresenter({
   present: Effect.fnUntraced(function* (event) {
     if (event._tag !== "InvalidInvocation") return yield* CliOutput.defaultPresenter.present(event)

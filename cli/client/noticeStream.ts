@@ -1,4 +1,4 @@
-/** The public stream of notices, as a client reads it. */
+/** A client of the public stream of notices. */
 import { Deferred, Effect, Option, Schedule, Schema, Stream } from "effect"
 import { Sse } from "effect/encoding"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
@@ -8,8 +8,8 @@ import type { PublicType } from "../../src/services/Notices.ts"
 const asNotice = Schema.decodeUnknownOption(Schema.fromJsonString(PublicNotice))
 
 /**
- * Hands on what is told from now on, until the scope ends. It succeeds once it listens; a stream that ends or breaks off is taken
- * up where it was.
+ * Passes on notices from now on, until the scope ends. It succeeds once it listens; a stream that ends or breaks off is resumed where it
+ * was.
  */
 export const followNotices = Effect.fnUntraced(function* (
   url: string,

@@ -5,7 +5,7 @@ import { numberIn } from "../../src/services/domain/numbers.ts"
 import { CommandFailed } from "./connection.ts"
 import { problemsOf } from "./failures.ts"
 
-/** `asset` and `interval` are present when the file names them. */
+/** `asset` and `interval` are present if the file names them. */
 export type PriceFile = { readonly asset?: string; readonly interval?: "1h" | "1d" } & (
   | { readonly candles: ReadonlyArray<Candle> }
   | { readonly quotes: ReadonlyArray<Quote> }
@@ -52,7 +52,7 @@ const day = /^\d{4}-\d{2}-\d{2}$/
 /** The first instant of a UTC day; the schema rejects anything else. */
 const startOf = (date: string): string => (day.test(date) ? `${date}T00:00:00Z` : date)
 
-/** The end of a UTC day, when its close is known. */
+/** The end of a UTC day, at which its close is known. */
 const endOf = (date: string): string => {
   const start = DateTime.make(startOf(date))
   return Option.isNone(start) ? date : DateTime.formatIso(DateTime.add(start.value, { days: 1 }))
@@ -117,7 +117,7 @@ export const readText = Effect.fnUntraced(function* (file: string) {
   )
 })
 
-/** Reads candles or quotes, in the order of the file. A file of daily closes holds quotes at the end of each day. */
+/** Reads candles or quotes, in the order of the file. A file of daily closes has a quote at the end of each day. */
 export const readPrices = Effect.fnUntraced(function* (file: string) {
   const text = yield* readText(file)
   const read: PriceFile = yield* /\.json$/i.test(file) ? fromJson(file, text) : fromCsv(file, text)

@@ -5,7 +5,7 @@ import type { Leaderboard } from "../../src/services/Scoring.ts"
 export interface Column<Row> {
   readonly title: string
   readonly of: (row: Row) => string | number | boolean | null
-  /** What happens on a narrow terminal: cut short, or left out. Identifiers are kept. */
+  /** The treatment on a narrow terminal: texts are cut or the column is dropped. Identifiers are kept. */
   readonly yields?: "cut" | "dropped"
 }
 
@@ -19,7 +19,7 @@ const minWidth = 12
 // oxlint-disable-next-line no-control-regex -- naming control characters is the purpose
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g
 
-/** One line without control characters. */
+/** The text on one line, without control characters. */
 export const printable = (text: string): string => text.replace(unprintable, " ")
 
 const graphemes = new Intl.Segmenter()
@@ -57,7 +57,7 @@ const lay = <Row>(column: Column<Row>, rows: ReadonlyArray<Row>): Laid => {
 const widthOf = (columns: ReadonlyArray<Laid>): number =>
   columns.reduce((sum, { width }) => sum + width + gap.length, -gap.length)
 
-/** Cuts texts from the right, to no less than `min`. */
+/** Cuts texts from the right, to at least `min`. */
 const cutColumns = (columns: ReadonlyArray<Laid>, width: number, min: number): ReadonlyArray<Laid> => {
   let excess = widthOf(columns) - width
   return columns
@@ -85,7 +85,7 @@ const padded = (text: string, { right, width }: Laid): string => {
   return right ? space + shown : shown + space
 }
 
-/** A heading and a line a row, numbers right-aligned. Without a `width` nothing is cut. */
+/** A table has a heading and one line a row, with numbers on the right. Without a `width` nothing is cut. */
 export const table = <Row>(
   rows: ReadonlyArray<Row>,
   columns: ReadonlyArray<Column<Row>>,
@@ -106,7 +106,7 @@ export const table = <Row>(
   ].join("\n")
 }
 
-/** One record, a line a field. */
+/** A record has one line a field. */
 export const record = (
   fields: ReadonlyArray<readonly [name: string, value: string | number | boolean | null]>
 ) => {

@@ -1,6 +1,6 @@
 /**
- * An agent that anybody could write: it knows the public API, its credentials and the prices it saw. Three strategies
- * predict the next hour from those prices; each states as confidence how often its own rule was right on them.
+ * An agent that anybody could write: it knows the public API, its credentials and the prices it saw. Three strategies predict the next
+ * hour from those prices; each states as its confidence how often its rule was right on them.
  */
 import { Duration, Effect } from "effect"
 import type { Redacted } from "effect"
@@ -13,10 +13,10 @@ import type { PredictionAnswer } from "../../src/services/Arenas.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { answerTo } from "./answers.ts"
 
-/** In seconds; a longer wait is reported instead. */
+/** The unit is seconds; a longer wait is reported instead. */
 const maxWait = 30
 
-/** Honours Retry-After up to `maxWait`. */
+/** Waits for Retry-After, up to `maxWait`. */
 const withRetryAfter = (client: HttpClient.HttpClient): HttpClient.HttpClient =>
   HttpClient.transform(client, (send) =>
     Effect.flatMap(send, (response) => {
@@ -27,7 +27,7 @@ const withRetryAfter = (client: HttpClient.HttpClient): HttpClient.HttpClient =>
     })
   )
 
-/** A client that honours the server's limits. `bearer` is an access token or the administrator's. */
+/** A client that obeys the server's limits. `bearer` is an access token or the administrator's token. */
 export const clientOf = (url: string, bearer?: Redacted.Redacted | string) =>
   HttpApiClient.make(Api, {
     baseUrl: url,
@@ -41,9 +41,9 @@ export const clientOf = (url: string, bearer?: Redacted.Redacted | string) =>
 const maxRegistrations = 3
 
 interface Wanted {
-  /** The default ones unless given. */
+  /** The default scopes unless given. */
   readonly requested_scopes?: ReadonlyArray<string>
-  /** The mailbox of whoever is to claim it. */
+  /** The mailbox of the agent's future owner. */
   readonly operator_contact?: string
 }
 
@@ -110,7 +110,7 @@ export const enrol = Effect.fn("demo.enrol")(function* (
   const send = (challengeId: string, payload: Said) =>
     client.arena.predict({ params: { challenge_id: challengeId }, headers: {}, payload })
 
-  /** Reads the challenge, remembers its open price, and predicts; undefined when too late. */
+  /** Reads the challenge, remembers its open price, and predicts; undefined if it is too late. */
   const act = Effect.fnUntraced(function* (challengeId: string) {
     const challenge = yield* find(challengeId)
     if (challenge === undefined) return undefined
@@ -119,7 +119,7 @@ export const enrol = Effect.fn("demo.enrol")(function* (
     return { prediction, answer: yield* send(challengeId, prediction) }
   })
 
-  /** Reads the others' counts and lowers its confidence when it is alone. */
+  /** Reads the others' counts and lowers its confidence if it is alone. */
   const reconsider = Effect.fnUntraced(function* (challengeId: string, prediction: Said) {
     const challenge = yield* find(challengeId)
     if (challenge === undefined || !isAlone(prediction.direction, challenge)) return undefined
@@ -132,14 +132,14 @@ export const enrol = Effect.fn("demo.enrol")(function* (
     name: strategy.name,
     reconsiders: strategy.reconsiders,
     score,
-    /** Challenges it may still predict. */
+    /** The number of challenges that the agent may still predict. */
     allowance:
       profile.provisional_prediction_limit === null
         ? Number.POSITIVE_INFINITY
         : profile.provisional_prediction_limit - profile.provisional_predictions_used,
     act,
     reconsider,
-    /** Its latest predictions, as the server reports them. */
+    /** The agent's latest predictions, as the server reports them. */
     predictions: (limit: number) => client.agent.predictions({ query: { limit } })
   }
 })
@@ -148,7 +148,7 @@ export type Agent = Effect.Success<ReturnType<typeof enrol>>
 
 export type Sent = PredictionAnswer
 
-/** What it sends. */
+/** The content of a prediction. */
 interface Said {
   readonly direction: Direction
   readonly confidence: number
@@ -164,9 +164,9 @@ interface Call {
 interface Strategy {
   readonly name: string
   readonly bio: string
-  /** Whether it revises after seeing the others' counts. */
+  /** The strategy revises after seeing the others' counts. */
   readonly reconsiders: boolean
-  /** The direction after these prices, oldest first; the last is the open price of the hour to predict. */
+  /** The direction that follows from these prices, oldest first; the last is the open price of the hour to predict. */
   readonly call: (prices: ReadonlyArray<number>, deadZone: number) => Call
 }
 
@@ -252,14 +252,14 @@ export const predict = (strategy: Strategy, prices: ReadonlyArray<number>, deadZ
   }
 }
 
-/** Public before the deadline. */
+/** The counts are public before the deadline. */
 interface Counts {
   readonly bullish_count: number
   readonly bearish_count: number
   readonly neutral_count: number
 }
 
-/** Whether this direction has the fewest predictions. */
+/** Tests whether this direction has the fewest predictions. */
 export const isAlone = (direction: Direction, counts: Counts): boolean => {
   const sides = {
     bullish: counts.bullish_count,

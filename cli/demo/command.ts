@@ -1,4 +1,4 @@
-/** `npm run demo`: three agents, a tape of prices, and the platform between them, from registration to leaderboard. */
+/** `npm run demo`: three agents, recorded or made-up prices, and the platform between them, from registration to leaderboard. */
 import { Console, DateTime, Duration, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Instant } from "../../src/services/domain/text.ts"
@@ -15,7 +15,7 @@ import { season } from "./season/command.ts"
 /** The settlement job runs every 15 seconds by default. */
 const settlementTimeout = Duration.seconds(90)
 
-/** The maximum of a page. */
+/** A page's maximum. */
 const maxRounds = 200
 
 const between = (minimum: number, maximum: number) =>

@@ -18,10 +18,10 @@ const flags = {
   )
 }
 
-/** Time for all forecasts: the months share one deadline. */
+/** The forecasts of all months share one deadline. */
 const forecasting = Duration.seconds(20)
 
-/** Months before the first forecast: the server's scale and the agents' errors come from them. */
+/** The number of months before the first forecast: they determine the server's scale and the agents' errors. */
 const minHistory = 32
 const maxHistory = 61
 
@@ -172,22 +172,22 @@ export const macro = Command.make("macro", flags, run).pipe(
   )
 )
 
-/** What was thought of a meeting before it, and what it came to: made up, to show a question on categories. */
+/** Probabilities before a meeting, and its decision: made up, to show a question on categories. */
 const reference = { "cut 50": 0.05, "cut 25": 0.3, hold: 0.6, "raise 25": 0.05 }
 const decision = "hold"
 
 interface Forecaster {
-  /** Of the meeting. */
+  /** The probabilities of the meeting's decision. */
   readonly probabilities: typeof reference
   readonly name: string
   readonly bio: string
   /** The expected print of the month at `position`. */
   readonly expect: (series: Series, position: number) => number
-  /** The factor of its standard deviation. */
+  /** The factor of the forecaster's standard deviation. */
   readonly boldness: number
 }
 
-/** Past errors that a forecaster's uncertainty is computed from. */
+/** The number of past errors that a forecaster's uncertainty is computed from. */
 const remembered = 24
 
 const lastPrint = ({ months }: Series, position: number): number => months[position - 1]?.value ?? 0
@@ -201,7 +201,7 @@ const usualRise = ({ index }: Series, position: number): number => {
   return rises.length === 0 ? 1 : rises.reduce((sum, rise) => sum + rise, 0) / rises.length
 }
 
-/** The last index with its usual rise, over the known index a year before. */
+/** The last index with its usual rise, divided by the known index a year before. */
 const baseEffect = (series: Series, position: number): number => {
   const last = series.index[position + 11]?.index ?? 1
   const yearBefore = series.index[position]?.index ?? 1
@@ -232,7 +232,7 @@ export const forecasters: ReadonlyArray<Forecaster> = [
   }
 ]
 
-/** The standard deviation is that of the same rule's errors in earlier months. */
+/** The standard deviation is that of the rule's errors in earlier months. */
 export const forecastOf = (
   { boldness, expect }: Forecaster,
   series: Series,
@@ -248,7 +248,7 @@ export const forecastOf = (
   }
 }
 
-/** The change of the index over a year in percent, with the published one decimal. */
+/** `value` is the change of the index over a year in percent, with the published one decimal. */
 interface Month {
   readonly month: string
   readonly value: number
@@ -268,7 +268,7 @@ const following = (month: string): string => {
   return number === 12 ? `${year + 1}-01` : `${year}-${String(number + 1).padStart(2, "0")}`
 }
 
-/** CSV with the header `month,index` and one line for each consecutive month. */
+/** Reads CSV with the header `month,index` and one line for each consecutive month. */
 export const seriesOf = Effect.fnUntraced(function* (file: string) {
   const fs = yield* FileSystem.FileSystem
   const text = yield* fs

@@ -1,4 +1,4 @@
-/** A server for the demonstration: its own process with an empty database, removed when the scope closes. */
+/** The demonstration's server: its own process with an empty database, removed when the scope closes. */
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
@@ -22,7 +22,7 @@ import { movedDatabase } from "./season/databaseClock.ts"
 const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 const movedClock = new URL("season/movedClock.ts", import.meta.url).href
 
-/** Passes only what any program needs, so that none of the operator's settings, such as DATABASE_URL, applies. */
+/** Only these variables are passed on, so that none of the operator's settings, such as DATABASE_URL, applies. */
 const inherited = ["PATH", "HOME", "USER", "LANG", "TMPDIR", "TEMP", "SYSTEMROOT"]
 
 const environment = Effect.gen(function* () {
@@ -45,7 +45,7 @@ const settings = (port: number, dataDir: string, adminToken: string) => ({
   AUSPEX_JOB_INTERVAL: "1 second",
   // Agents that revise read the others' counts within seconds.
   AUSPEX_COUNTS_EVERY: "off",
-  // What it shows is of its own agents.
+  // The demonstration shows only its own agents.
   AUSPEX_REFERENCES: "off",
   AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1000000",
   AUSPEX_LIMIT_READS: roomy,
@@ -79,12 +79,12 @@ const startTimeout = Duration.minutes(2)
 const stopTimeout = Duration.seconds(40)
 
 interface Started {
-  /** Override those of the demonstration. */
+  /** These settings override those of the demonstration. */
   readonly settings: Readonly<Record<string, string>>
   /** Options of Node before the program's path. */
   readonly preloaded: ReadonlyArray<string>
   readonly input: "ignore" | Stream.Stream<Uint8Array>
-  /** Whether its clock agrees with its database's; otherwise it never reports ready. */
+  /** The server's clock agrees with its database's; otherwise it never reports ready. */
   readonly keepsTime: boolean
 }
 
@@ -117,7 +117,7 @@ const start = Effect.fnUntraced(function* ({ input, keepsTime, preloaded, settin
   )
   const url = `http://127.0.0.1:${port}`
   const client = yield* anonymousClient(url)
-  // An instance is alive while it still starts, and then refuses all else.
+  // A starting instance is alive, and refuses everything else.
   const isUp = keepsTime
     ? Effect.map(client.health.ready(), ({ status }) => status === "ready")
     : Effect.as(client.public.targets(), true)
@@ -138,7 +138,7 @@ const start = Effect.fnUntraced(function* ({ input, keepsTime, preloaded, settin
 /** A server with an empty database. */
 export const ownServer = start({ settings: {}, preloaded: [], input: "ignore", keepsTime: true })
 
-/** A server whose clock starts at `from` and can be moved, with its database's. */
+/** A server whose clock, with its database's, starts at `from` and can be moved. */
 export const movedServer = Effect.fnUntraced(function* (
   from: DateTime.Utc,
   wanted: Readonly<Record<string, string>>
@@ -158,7 +158,7 @@ export const movedServer = Effect.fnUntraced(function* (
   const moveDatabaseTo = yield* movedDatabase(server.data)
   const moveTo = (time: DateTime.Utc) =>
     Effect.andThen(moveDatabaseTo(time), Queue.offer(times, `${DateTime.formatIso(time)}\n`))
-  // The server's clock has gone on while it started.
+  // The server's clock has moved on during the start.
   yield* moveTo(from)
   return { ...server, operationsUrl: `http://127.0.0.1:${operationsPort}`, moveTo }
 })

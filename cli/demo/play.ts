@@ -1,7 +1,6 @@
 /**
- * Plays a tape of hourly prices. The boundary of two hours is one quote: the close of one hour is the open of the
- * next. So the next hour is predicted while one waits for its settlement, and nobody sees a price before the platform
- * has it.
+ * Plays hourly prices. The boundary of two hours is one quote: the close of one hour is the open of the next. So the agents predict the
+ * next hour while one waits for its settlement, and nobody sees a price before the platform has it.
  */
 import { Clock, DateTime, Deferred, Duration, Effect, Fiber, Option, Random } from "effect"
 import type { Results } from "../../src/services/Arenas.ts"
@@ -20,7 +19,7 @@ export interface Game {
   readonly asset: string
   readonly tape: Tape
   readonly rounds: number
-  /** Milliseconds an hour of the tape. */
+  /** Real milliseconds for one played hour. */
   readonly pace: number
   readonly settlementTimeout: Duration.Duration
 }
@@ -29,19 +28,19 @@ interface Round {
   readonly hour: Hour
   readonly challengeId: ChallengeId
   readonly deadline: DateTime.Utc
-  /** Each agent's last prediction with the server's response; none that came too late. */
+  /** Each agent's last prediction with the server's response; none if it came too late. */
   readonly sent: ReadonlyMap<string, Sent>
 }
 
-/** None when not settled in time. */
+/** None if the round was not settled in time. */
 export interface Settled extends Round {
   readonly results: Option.Option<Results>
 }
 
-/** The price that decides is quoted so long after the deadline, from which on the first one counts. */
+/** The deciding price is quoted this long after the deadline; the first price from the deadline on counts. */
 const settlesAfter = Duration.millis(50)
 
-/** The maximum length of an hour when agents are too late. */
+/** The maximum length of an hour if agents are too late. */
 const maxPace = 20_000
 
 const quote = (game: Game, time: DateTime.Utc, price: number) =>
@@ -68,7 +67,7 @@ const open = Effect.fnUntraced(function* (game: Game, hour: Hour, price: number,
   })
 })
 
-/** All agents at once; then each may revise. */
+/** All agents predict concurrently; then each may revise. */
 const predictAll = Effect.fnUntraced(function* (game: Game, challengeId: ChallengeId) {
   const first = yield* Effect.forEach(game.agents, (agent) => agent.act(challengeId), {
     concurrency: "unbounded"
@@ -85,7 +84,7 @@ const predictAll = Effect.fnUntraced(function* (game: Game, challengeId: Challen
   return sent
 })
 
-/** Waits until everybody is told that it is over. */
+/** Waits until a notice says that the challenge has ended. */
 const awaitSettlement = Effect.fnUntraced(function* (game: Game, round: Round, isOver: Effect.Effect<void>) {
   const until = DateTime.addDuration(round.deadline, game.settlementTimeout)
   yield* Effect.timeoutOption(isOver, DateTime.distance(yield* DateTime.now, until))
@@ -100,7 +99,7 @@ const awaitSettlement = Effect.fnUntraced(function* (game: Game, round: Round, i
   return done
 })
 
-/** What is over, by the stream of notices: succeeds for a challenge once it is settled or void. */
+/** Follows the stream of notices; an ending succeeds once its challenge is settled or void. */
 const endings = Effect.fnUntraced(function* (url: string) {
   const all = new Map<string, Deferred.Deferred<void>>()
   const endOf = (challengeId: string) => {
@@ -119,7 +118,7 @@ const sleepUntil = Effect.fnUntraced(function* (time: DateTime.Utc) {
   if (left > 0) yield* Effect.sleep(Duration.millis(left))
 })
 
-/** Leaves no open challenge on a server that keeps running. */
+/** Cancels open challenges, so that a server that keeps running has none. */
 const cancelAll = (game: Game, challenges: Iterable<ChallengeId>) =>
   Effect.forEach(challenges, (challenge_id) =>
     Effect.ignore(
@@ -138,7 +137,7 @@ export const play = Effect.fn("demo.play")(function* <E>(
   const unsettled = new Set<ChallengeId>()
   const isOver = yield* endings(game.url)
 
-  /** Uninterruptible between the server's creation and our record of it. */
+  /** The effect is uninterruptible between the server's creation and our record of it. */
   const opened = (hour: Hour, price: number, pace: number) =>
     open(game, hour, price, pace).pipe(
       Effect.tap(({ id }) => Effect.sync(() => unsettled.add(id))),
@@ -179,7 +178,7 @@ export const play = Effect.fn("demo.play")(function* <E>(
 }, Effect.scoped)
 
 interface Hour {
-  /** As in the file. */
+  /** The label in the file. */
   readonly label: string
   readonly open: number
   readonly close: number
@@ -189,14 +188,14 @@ export interface Tape {
   readonly hours: ReadonlyArray<Hour>
   /** Earlier prices, oldest first, which the agents know from the start. */
   readonly history: ReadonlyArray<number>
-  /** In percent; a third of the hours move less. */
+  /** The dead zone in percent; a third of the hours move less. */
   readonly deadZone: number
 }
 
 const minDeadZone = 0.01
 const maxHistory = 24
 
-/** Makes neutral about as likely as the other two outcomes. */
+/** This dead zone makes neutral about as likely as the other two outcomes. */
 const tercileOf = (hours: ReadonlyArray<Hour>): number => {
   const moves = hours.map(({ close, open }) => Math.abs(close / open - 1) * 100).sort((a, b) => a - b)
   const third = moves[Math.floor(moves.length / 3)] ?? 0
@@ -215,7 +214,7 @@ const cut = (hours: ReadonlyArray<Hour>, rounds: number, start: number | undefin
   }
 }
 
-/** Hours of a file of candles, starting at `from` when given. */
+/** Hours from a file of candles, from `from` on if given. */
 export const fromFile = Effect.fnUntraced(function* (
   file: string,
   rounds: number,

@@ -102,7 +102,7 @@ const showReceipt = Effect.fnUntraced(function* (agent: Agent, answer: Sent) {
   )
 })
 
-/** Settlements that differ from what was played. */
+/** Settlements that differ from the played prices. */
 const settlementFaults = (rounds: ReadonlyArray<Settled>): ReadonlyArray<string> =>
   rounds.flatMap(({ hour, results }) => {
     if (Option.isNone(results)) return [`${hour.label}: not settled`]
@@ -112,7 +112,7 @@ const settlementFaults = (rounds: ReadonlyArray<Settled>): ReadonlyArray<string>
       : [`${hour.label}: settled on ${close_price}, played was ${hour.close}`]
   })
 
-/** Prints the end of the demonstration and returns everything that is wrong. */
+/** Prints the end of the demonstration and returns all faults. */
 export const conclude = Effect.fn("demo.conclude")(function* (game: Game, rounds: ReadonlyArray<Settled>) {
   yield* showLeaderboard(game)
   const [first] = game.agents
@@ -154,7 +154,7 @@ interface Stated {
   readonly created_at: string
 }
 
-/** What is wrong with a receipt; undefined when it holds. */
+/** The fault of a receipt; undefined if it is correct. */
 export const faultOf = (receipt: typeof Receipt.Type | null, stated: Stated): string | undefined => {
   if (receipt === null) return "there is no receipt"
   if (commitOf(receipt) !== receipt.commit) return "the commit is not the hash of the body"

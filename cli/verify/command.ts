@@ -1,4 +1,4 @@
-/** `npm run verify -- FILE --vkey KEY`: checks a proof of the track record offline, and says what was checked. */
+/** `npm run verify -- FILE --vkey KEY`: checks a proof of the track record offline, and reports each check. */
 import { Console, Effect, FileSystem, Option, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { verify as verifyProof } from "../../src/scoring/verifier/verify.ts"
@@ -6,7 +6,7 @@ import type { Check, Verification } from "../../src/scoring/verifier/verify.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { printable, record } from "../client/table.ts"
 
-/** Larger than any proof; bounds the memory for input piped by mistake. */
+/** The size exceeds any proof; it bounds the memory for input piped by mistake. */
 const maxInput = 1_000_000
 
 const fromStandardInput = Effect.gen(function* () {

@@ -1,18 +1,18 @@
-/** People who own the season's agents: each opens the claim mail that the server wrote, and presses its button. */
+/** Owners of the season's agents: each opens the claim mail that the server wrote, and presses its button. */
 import { Effect, FileSystem, Path, Schedule } from "effect"
 import { Cookies, HttpBody, HttpClient } from "effect/http"
 import { CommandFailed } from "../../client/connection.ts"
 
-/** Of the server's, whose mails are files. */
+/** The server's address and the folder of its mails. */
 interface Post {
   readonly url: string
   readonly outbox: string
 }
 
-/** A mailbox of its own for each player, so that each has another owner. */
+/** Each player has its own mailbox, and so another owner. */
 export const mailboxOf = (name: string): string => `${name.replaceAll(" ", "-")}@example.org`
 
-/** The token of a claim link that a mailbox got, but for those that it has used; mails come within seconds. */
+/** The token of an unused claim link in a mailbox; mails arrive within seconds. */
 const mailedToken = (outbox: string, mailbox: string, used: ReadonlySet<string>) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
@@ -28,7 +28,7 @@ const mailedToken = (outbox: string, mailbox: string, used: ReadonlySet<string>)
     Effect.mapError(() => new CommandFailed({ message: `No claim mail came to ${mailbox}.` }))
   )
 
-/** Claims the agent whose operator has this mailbox, by a link that is not among those used, and notes it there. */
+/** Claims the agent whose operator has this mailbox by an unused link, and marks the link as used. */
 export const claimByMail = Effect.fn("demo.season.claim")(function* (
   { outbox, url }: Post,
   mailbox: string,

@@ -1,4 +1,4 @@
-/** `npm run demo -- season`: a server that is left alone makes a quarter of challenges, closes and settles them. */
+/** `npm run demo -- season`: a server creates, closes and settles a quarter of challenges by itself. */
 import { Clock, Console, DateTime, Effect, Option, Random, Schema, Struct } from "effect"
 import { Command, Flag } from "effect/cli"
 import { creditsOf, microCredits } from "../../../src/services/Credits.ts"
@@ -38,12 +38,12 @@ const flags = {
 
 type Input = Command.Command.Config.Infer<typeof flags>
 
-/** History before the first week, from which scales of closes and levels are computed. */
+/** Weeks of history before the first week, from which the scales of closes and levels are computed. */
 const historyWeeks = 10
-/** Days that hold the releases of three months. */
+/** The days of three monthly releases. */
 const releaseDays = [8, 37, 65]
 const rewardPool = 300
-/** Days of meetings whose decision is one of ordered categories. */
+/** The days of meetings whose decision is one of ordered categories. */
 const meetingDays = [10, 44]
 const stake = 100
 const scopes = ["prediction:submit", "challenge:read", "credits:stake"]
@@ -62,7 +62,7 @@ const settings = (directory: string) => ({
   AUSPEX_LIMIT_STAKES: "1000000/minute"
 })
 
-/** Consumer prices over a year: each print differs by a few tenths. */
+/** Consumer prices over a year: successive prints differ by a few tenths. */
 const releasesOf = Effect.fnUntraced(function* (from: DateTime.Utc, weeks: number) {
   let print = 3
   const releases = []
@@ -87,7 +87,7 @@ const releasesOf = Effect.fnUntraced(function* (from: DateTime.Utc, weeks: numbe
   return releases
 })
 
-/** Meetings of a central bank, each with the place of the category that comes. */
+/** A central bank's meetings, each with the index of its decision. */
 const meetingsOf = (from: DateTime.Utc, weeks: number) =>
   meetingDays
     .filter((days) => days < weeks * week)
@@ -235,7 +235,7 @@ const everyPage = Effect.fnUntraced(function* <Item, E>(
   return all
 })
 
-/** The challenges by kind. */
+/** Counts the challenges by kind. */
 const countsOf = Effect.fnUntraced(function* (anyone: ApiClient) {
   const directional = yield* everyPage((query) => anyone.public.challenges({ query }))
   const events = yield* everyPage((page) => anyone.public.priceEvents({ query: { ...page, status: "all" } }))
@@ -258,7 +258,7 @@ const countsOf = Effect.fnUntraced(function* (anyone: ApiClient) {
   return [...kinds.map((kind) => counted(kind, ofKind(kind))), counted("macro", macro)]
 })
 
-/** What is wrong in the ledger, the statistics or the public log. */
+/** The faults of the ledger, the statistics or the public log. */
 const checked = Effect.fnUntraced(function* (administrator: ApiClient) {
   const ledger = yield* administrator.admin.checkLedger()
   const stats = yield* administrator.admin.checkFigures()

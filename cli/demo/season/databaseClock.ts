@@ -1,25 +1,25 @@
 /**
- * The clock of the season's own database. Its server runs jobs only while their clocks agree, so the database's follows the one that
- * the season moves: the owner of the schema replaces `database_time()`.
+ * The clock of the season's own database. Its server runs jobs only while their clocks agree, so the database's clock follows the one
+ * that the season moves: the owner of the schema replaces `database_time()`.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Clock, Context, DateTime, Effect, FileSystem, Layer, Path, Redacted } from "effect"
 import { CommandFailed } from "../../client/connection.ts"
 
-/** Both names of the embedded database: its own, and its owner's. */
+/** The name of both the embedded database and its owner. */
 const name = "auspex"
 
-/** The embedded database of this data directory, as the role that owns it. */
+/** The URL of this data directory's embedded database, for the role that owns it. */
 const ownersUrl = Effect.fnUntraced(function* (data: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const password = (yield* fs.readFileString(path.join(data, "postgres-password"))).trim()
-  // The fourth line is the port.
+  // The fourth line contains the port.
   const [, , , port] = (yield* fs.readFileString(path.join(data, "postgres", "postmaster.pid"))).split("\n")
   return Redacted.make(`postgres://${name}:${password}@127.0.0.1:${port}/${name}?sslmode=disable`)
 })
 
-/** Answers an effect that moves the database's clock, which then runs at its usual pace. */
+/** Makes an effect that moves the database's clock, which otherwise runs at its usual pace. */
 export const movedDatabase = Effect.fn("demo.season.databaseClock")(
   function* (data: string) {
     const url = yield* ownersUrl(data)

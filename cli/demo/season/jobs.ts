@@ -1,4 +1,4 @@
-/** Waits until a server's jobs have done what a moved clock made due, by its metric of finished runs. */
+/** Waits until a server's jobs have done all work that a moved clock made due, by its metric of finished runs. */
 import { DateTime, Effect } from "effect"
 import { HttpClient } from "effect/http"
 
@@ -17,7 +17,7 @@ const runsOf = Effect.fnUntraced(function* (url: string) {
   )
 })
 
-/** Waits, turn by turn, until each job of it has finished that many more runs. */
+/** Waits, turn by turn, until each job in the turn has finished that many more runs. */
 const moreRuns = Effect.fnUntraced(function* (
   { moveTo, operationsUrl }: Server,
   now: DateTime.Utc,
@@ -25,7 +25,7 @@ const moreRuns = Effect.fnUntraced(function* (
 ) {
   let time = now
 
-  /** Metrics are cached for a second by the server's clock, so each look moves it on. */
+  /** Metrics are cached for a second by the server's clock, so each read moves the clock. */
   const look = Effect.gen(function* () {
     time = DateTime.add(time, { seconds: 2 })
     yield* moveTo(time)
@@ -43,11 +43,11 @@ const moreRuns = Effect.fnUntraced(function* (
 })
 
 /**
- * The run in progress does not count. Prices take two runs, because the first may have read before the move; then a
- * run of the jobs that need them.
+ * The run in progress does not count. Prices take two runs, because the first may have read before the move; then one run of the jobs
+ * that need them.
  */
 export const jobsDone = (server: Server, now: DateTime.Utc) =>
   moreRuns(server, now, [{ "prices of files": 3 }, { schedules: 2, settlement: 2 }])
 
-/** Skill counts once a day is over, from the forecasts that settled in it. */
+/** Skill is computed once a day is over, from the forecasts that settled on it. */
 export const skillCounted = (server: Server, now: DateTime.Utc) => moreRuns(server, now, [{ skill: 2 }])

@@ -1,7 +1,6 @@
 /**
- * Moves the clock of an unmodified server; loaded before its program (`node --import`). The clock starts at
- * DEMO_NOW and jumps to each time that arrives as a line of standard input; in between it runs at its usual
- * pace. Timers are not touched.
+ * Moves the clock of an unmodified server; loaded before its program (`node --import`). The clock starts at DEMO_NOW and jumps to each
+ * time that arrives as a line of standard input; in between it runs at its usual pace. Timers are not touched.
  */
 // @effect-diagnostics globalDate:off processEnv:off -- it is what Clock and Config stand on
 const RealDate = globalThis.Date

@@ -1,6 +1,6 @@
 /**
- * A season, day by day: the clock moves to each morning, and agents predict the open challenges. Also its made-up
- * prices and its players.
+ * Plays a season day by day: the clock moves to each morning, and agents predict the open challenges. The file also makes up prices and
+ * players.
  */
 import { Console, DateTime, Effect, FileSystem, Path, Random } from "effect"
 import type { Direction } from "../../../src/services/domain/Challenge.ts"
@@ -21,12 +21,12 @@ interface Contestant {
   readonly client: ApiClient
   readonly memory: Memory
   readonly hints: Hints
-  /** How many questions. */
+  /** The number of answered questions. */
   answered: number
 }
 
 interface Season {
-  /** Of the server's metrics. */
+  /** The address of the server's metrics. */
   readonly operationsUrl: string
   readonly anyone: ApiClient
   readonly administrator: ApiClient
@@ -39,10 +39,7 @@ interface Season {
   readonly stake: number
 }
 
-/**
- * An hour at which futures sessions, in winter and summer, the next UTC day and on Sundays the next week can be
- * predicted.
- */
+/** At this hour futures sessions, in winter and summer, the next UTC day and on Sundays the next week can be predicted. */
 const morning = { hours: 11, minutes: 5 }
 
 const totals = Effect.fnUntraced(function* (anyone: ApiClient) {
@@ -51,7 +48,7 @@ const totals = Effect.fnUntraced(function* (anyone: ApiClient) {
   return { open: yield* count("open"), resolved: yield* count("resolved") }
 })
 
-/** Answers all open questions that it has not answered. */
+/** Answers all open questions that the contestant has not answered. */
 const predictAll = Effect.fnUntraced(function* (contestant: Contestant, stake: number) {
   const { client } = contestant
   const { items } = yield* client.questions.open({ query: { limit: maxAnswers, practice: "false" } })
@@ -131,12 +128,12 @@ export const playSeason = Effect.fn("demo.season.play")(function* (season: Seaso
       `week ${String((day + 1) / 7).padStart(2)}, until ${DateTime.formatIsoDateUtc(date)}:  ${String(resolved).padStart(4)} directional challenges settled, ${String(open).padStart(2)} open, ${String(predictions).padStart(5)} predictions of all types`
     )
   }
-  // For the last sessions and the last week to close.
+  // The extra time lets the last sessions and the last week close.
   const end = DateTime.add(from, { days: weeks * 7 + 1, hours: 1 })
   yield* moveTo(end)
   yield* jobsDone(season, end)
   yield* publish(season, end)
-  // Of the last day, too.
+  // The last day's skill is computed, too.
   yield* skillCounted(season, end)
 })
 
@@ -144,7 +141,7 @@ interface Walk {
   readonly asset: string
   readonly first: number
   readonly decimals: number
-  /** Standard deviation of a daily move, in percent, about the market's. */
+  /** The standard deviation of a daily move, in percent, around the market's. */
   readonly daily: number
   readonly interval: "1d" | "1h"
 }
@@ -231,10 +228,10 @@ export const madeUp = Effect.fn("demo.season.prices")(function* (
   return directory
 })
 
-/** Prices to come, of the assets with hourly candles, by asset and the time at which a candle closes. */
+/** Future prices of assets with hourly candles, by asset and the time at which a candle closes. */
 type Future = ReadonlyMap<string, ReadonlyMap<number, number>>
 
-/** What the recordings of a folder will come to. */
+/** The future prices in a folder of recordings. */
 export const futureIn = Effect.fn("demo.season.future")(function* (directory: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -252,16 +249,16 @@ export const futureIn = Effect.fn("demo.season.future")(function* (directory: st
   return future
 })
 
-/** How often a hint is true. An answer by it is worth a probability of as much, which is a confidence of 0.2. */
+/** The probability that a hint is true. An answer by a hint gives its direction this probability, which is a confidence of 0.2. */
 const truth = 0.6
 const worth = Number((2 * truth - 1).toFixed(4))
 
-/** What somebody hears of how a question will come out; undefined of assets whose hours are not known. */
+/** A hint about the outcome of a question; undefined for assets without known hours. */
 type Hints = (
   question: Pick<OpenQuestion, "asset" | "dead_zone_pct" | "deadline" | "kind" | "open_price" | "resolve_at">
 ) => Direction | undefined
 
-/** Hints of this future: the same to everybody, from a seed, and wrong in two of five. */
+/** Hints about this future: the same for everybody, from a seed, and wrong in two of five cases. */
 export const hintsOf =
   (future: Future, seed: number): Hints =>
   ({ asset, dead_zone_pct, deadline, kind, open_price, resolve_at }) => {
@@ -281,13 +278,13 @@ export const hintsOf =
 interface Rule {
   readonly name: string
   readonly bio: string
-  /** Its reaction to the last move of an asset: 1 follows it, -1 bets against it. */
+  /** The reaction to the last move of an asset: 1 follows it, -1 bets against it. */
   readonly call: (move: number) => { readonly direction: Direction; readonly confidence: number }
-  /** The factor of its standard deviations. */
+  /** The factor of the player's standard deviations. */
   readonly boldness: number
 }
 
-/** Answers by hints alone, as surely as it says. */
+/** A player who answers by hints alone, with a matching confidence. */
 interface Informed {
   readonly name: string
   readonly bio: string
@@ -334,7 +331,7 @@ export const players: ReadonlyArray<Rule | Informed> = [
   { name: "all in", bio: "Hears the same hints, and is always certain.", confidence: 1 }
 ]
 
-/** The last open price of each asset, and the move before it. */
+/** Remembers the last open price of each asset, and the move before it. */
 export class Memory {
   readonly #seen = new Map<string, { readonly price: number; readonly move: number }>()
 
@@ -346,14 +343,14 @@ export class Memory {
   readonly moveOf = (asset: string): number => this.#seen.get(asset)?.move ?? 0
 }
 
-/** A number is the latest price, the middle of the bins, which is the last print, or half the days of a week. */
+/** The middle of a numeric question: the latest price, the middle of the bins, which is the last print, or half the days of a week. */
 const middleOf = ({ answer: { bins }, context: { price } }: OpenQuestion): number => {
   const edges = bins?.flatMap(({ low }) => (low === null ? [] : [low])) ?? []
   if (edges.length > 0) return ((edges[0] ?? 0) + (edges.at(-1) ?? 0)) / 2
   return price?.price ?? 1
 }
 
-/** Undefined where it has nothing to say. */
+/** Undefined if the player cannot answer. */
 const answerOf = (
   { hints, memory, player }: Contestant,
   question: OpenQuestion

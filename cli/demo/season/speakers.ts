@@ -1,11 +1,11 @@
-/** Agents of one owner that answer in the other forms: probabilities, quantiles and samples, under names of other scripts. */
+/** Agents of one owner that answer in the other forms: probabilities, quantiles and samples, with names in other scripts. */
 import type { NewAnswer } from "../../../src/services/domain/Answer.ts"
 import type { OpenQuestion } from "../../../src/services/OpenQuestions.ts"
 
 export interface Speaker {
   readonly name: string
   readonly bio: string
-  /** How it says a number; of outcomes each says probabilities. */
+  /** The form of a numeric answer; for outcomes each agent gives probabilities. */
   readonly form: "quantiles" | "samples" | "normal"
 }
 
@@ -15,20 +15,20 @@ export const speakers: ReadonlyArray<Speaker> = [
   { name: "drawer", bio: "Says a number by samples.", form: "samples" }
 ]
 
-/** All of them are this person's. */
+/** All these agents belong to this person. */
 export const speakersMailbox = "owner-of-three@example.org"
 
-/** Each has so many, beside what its claim grants. */
+/** The credits of each agent, besides its claim grant. */
 export const speakerCredits = 1234
 
-/** What a meeting of a central bank may come to, in its order. */
+/** The possible decisions of a central bank's meeting, in their order. */
 export const decisions = [
   { name: "Cut by 25", probability: 0.25 },
   { name: "Hold", probability: 0.5 },
   { name: "Raise by 25", probability: 0.25 }
 ]
 
-/** Of a standard normal distribution. */
+/** Quantiles of a standard normal distribution. */
 const quantiles = [
   [0.05, -1.6449],
   [0.25, -0.6745],
@@ -48,7 +48,7 @@ const vector = (names: ReadonlyArray<string>, weights: ReadonlyArray<number>): R
   return Object.fromEntries(names.map((name, index) => [name, [first, ...others][index] ?? 0]))
 }
 
-/** What the reference says of categories, with a little more doubt. */
+/** The reference's probabilities of categories, with a little more doubt. */
 export const ofCategories = (categories: NonNullable<OpenQuestion["answer"]["categories"]>) => ({
   probabilities: vector(
     categories.map(({ name }) => name),
@@ -58,7 +58,7 @@ export const ofCategories = (categories: NonNullable<OpenQuestion["answer"]["cat
 
 const sides = { directional: ["bullish", "neutral", "bearish"], price_event: ["bullish", "bearish"] } as const
 
-/** Around a middle, with a standard deviation. */
+/** A numeric answer around a middle, with a standard deviation. */
 export const answerIn = (form: Speaker["form"], middle: number, std: number): NewAnswer => {
   switch (form) {
     case "normal":
