@@ -1,4 +1,4 @@
-/** What a body is admitted with, and what of it is another for its provider. */
+/** Admission of bodies, and the parts that differ for the provider. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { admit, admitCount } from "../../src/layers/gateway/callBody.ts"
@@ -26,7 +26,7 @@ const rejection = (style: Style, body: unknown): Rejected =>
 const chat = (members: object): object => ({ model: "swift-1", messages, ...members })
 const message = (members: object): object => chat({ max_tokens: 100, ...members })
 
-/** What a provider of the same style gets, as text. */
+/** The text that a provider of the same style gets. */
 const sent = (style: Style, body: string, model = "swift-1-0613"): string => {
   const bytes = Result.getOrThrow(requestBody(admitted(style, body), testTarget(style, model)))
   return Buffer.from(bytes).toString()

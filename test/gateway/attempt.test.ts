@@ -1,4 +1,4 @@
-/** One attempt at one provider, driven chunk by chunk: who is to blame for how it ended. */
+/** One attempt at one provider, driven chunk by chunk: its end, and whose fault it is. */
 import { PassThrough, addAbortSignal } from "node:stream"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber } from "effect"
@@ -10,12 +10,12 @@ import { testProvider, testTimeouts, until } from "../support/upstream.ts"
 
 const long = Duration.toMillis("1 hour")
 
-/** What a client does with a piece: takes it, has no room for it, or has had none for too long. */
+/** Three clients: one takes a piece, one has no room for it, one has had none for too long. */
 const takes = Effect.succeed(true)
 const hasNoRoom = Effect.never
 const hasLeft = Effect.succeed(false)
 
-/** A provider and a client that do what a test has them do. */
+/** A provider and a client that a test controls. */
 const started = Effect.fnUntraced(function* (
   client: Effect.Effect<boolean> = takes,
   timeouts: Timeouts = testTimeouts(long)
@@ -30,7 +30,7 @@ const started = Effect.fnUntraced(function* (
         provider: testProvider,
         send: (_, signal) => {
           signals.push(signal)
-          // As undici does.
+          // undici does the same.
           addAbortSignal(signal, body).on("error", () => {})
           return Promise.resolve({ status: 200, headers: { "content-type": "text/event-stream" }, body })
         }
@@ -59,7 +59,7 @@ const started = Effect.fnUntraced(function* (
     text,
     isCancelled: () => signals.every(({ aborted }) => aborted),
     push: (piece: string) => void body.write(piece),
-    /** Once so much of it has been looked at. */
+    /** Waits until all bytes were read. */
     read: until(() => body.readableLength === 0),
     delivered: (piece: string) => until(() => text().includes(piece))
   }
@@ -173,7 +173,7 @@ describe("An attempt at a provider", () => {
     })
   )
 
-  /** Signs of life a second, for so many of them. */
+  /** Sends one sign of life a second, for so many seconds. */
   const pings = Effect.fnUntraced(function* (
     { push, read }: Effect.Success<ReturnType<typeof started>>,
     seconds: number

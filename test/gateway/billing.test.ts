@@ -1,4 +1,4 @@
-/** What calls cost: reserved before, settled once after, and never more than there is. */
+/** Billing of calls: the cost is reserved before, settled once after, and never exceeds the credit. */
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
@@ -24,11 +24,11 @@ const models: ReadonlyArray<TestModel> = [
   model("twice", "usage_twice"),
   model("free", "plain:1:free", { price: [0, 0] }),
   model("cheap", "plain:1:cheap", { price: [0.000_000_001, 0.000_000_001] }),
-  // 100 tokens of output are reserved: 100 credits, and a little for the prompt.
+  // The reservation is for 100 tokens of output: 100 credits, and a little for the prompt.
   model("dear", "wait:20:dear", { price: [0, 1], maxOutputTokens: 100 }),
-  // It reports as many as there are numbers: what that costs is more than the ledger can hold.
+  // The provider reports this many tokens, whose cost exceeds the ledger's range.
   model("mad", "counts:9007199254740991", { price: [0, 100], maxOutputTokens: 1 }),
-  // It reports 9 tokens where at most 5 were reserved.
+  // The provider reports 9 tokens, and at most 5 were reserved.
   model("small", "plain:1:small", { price: [0, 1], maxOutputTokens: 5 })
 ]
 
@@ -50,7 +50,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
       const running = yield* Effect.forkChild(chat(key, { model: "waiting", max_tokens: 10 }))
       yield* until(() => north.received.some(({ text }) => text.includes("wait:50")))
       frozen = (yield* stateOf(`agent:${agentId}`)).held
-      // Ten tokens of output, and no more of the prompt than its bytes and 16 a message.
+      // Ten tokens of output are reserved, and the prompt's bytes and 16 tokens a message.
       assert.isAbove(Number(frozen), 8_000)
       assert.isBelow(Number(frozen), 8_000 + 200 * 200)
       yield* Fiber.join(running)
@@ -81,7 +81,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
       }
       assert.strictEqual(north.received.length, before)
       assert.deepStrictEqual((yield* listed(key))["items"], [])
-      // With less asked for it is covered.
+      // A lower maximum is covered.
       assert.strictEqual((yield* chat(key, { model: "dear", max_tokens: 90 })).status, 200)
     })
   )
@@ -129,7 +129,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
     Effect.gen(function* () {
       const { agentId, key } = yield* spender(1)
       yield* chat(key, { model: "cheap" })
-      // 34 tokens at a thousandth of a micro-credit.
+      // 34 tokens cost a thousandth of a micro-credit each.
       assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 999_999n, held: 0n })
     })
   )
@@ -142,7 +142,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
         const item = member(yield* listed(key), "items", 0)
         assert.strictEqual(member(item, "estimated"), true)
         assert.isAbove(Number(member(item, "prompt_tokens")), 0)
-        // Ten words.
+        // The answer has ten words.
         assert.closeTo(Number(member(item, "completion_tokens")), answerText.split(" ").length + 1, 2)
       }
     })
@@ -168,7 +168,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
     Effect.gen(function* () {
       const { key } = yield* spender(0)
       assert.strictEqual((yield* chat(key, { model: "free" })).status, 200)
-      // What costs nothing is not waited for.
+      // A call that is free is not awaited by its client.
       let calls: unknown = 0
       while (calls === 0) calls = member(yield* listed(key), "totals", "calls")
       const items = [member(yield* listed(key), "items", 0)]
@@ -195,7 +195,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
       assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 10_000_000n, held: 4_000_000n })
       yield* TestClock.adjust("9 minutes")
       assert.strictEqual(yield* billing.sweep, 0)
-      // As the process that makes a long call does every minute.
+      // A process with a long call does the same every minute.
       yield* billing.keepAlive([callId])
       yield* TestClock.adjust("9 minutes")
       assert.strictEqual(yield* billing.sweep, 0)
@@ -208,7 +208,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
         cost: 0,
         error: "abandoned"
       })
-      // The process was only slow: what it settles now changes nothing.
+      // The process was only slow: its settlement changes nothing now.
       const { charged } = yield* billing.settle(answeredCall(open, { cost: 1_000_000n }))
       assert.strictEqual(charged, 0n)
       assert.deepStrictEqual(yield* check, [])

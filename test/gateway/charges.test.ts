@@ -1,4 +1,4 @@
-/** What calls are charged for the kinds of tokens, and for what costs more than tokens. */
+/** Charges for the kinds of tokens and for priced features. */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { plainUsage, chatUsage, messagesUsage } from "../../src/layers/gateway/usage.ts"
@@ -33,7 +33,7 @@ const Tokens = Schema.Struct({
 describe("A cost", () => {
   it("A cost is exact for each kind of tokens and for images, and rounded up once", () => {
     const tokens = { ...tokensOf(1000, 100), cached: 600, written: 200, writtenLong: 100, reasoning: 40 }
-    // In millionths of a credit: 100 x 1 000, 600 x 100, 200 x 1 250, 100 x 2 000, 60 x 5 000, 40 x 7 000, 2 x 30 000.
+    // The unit is a millionth of a credit: 100 x 1 000, 600 x 100, 200 x 1 250, 100 x 2 000, 60 x 5 000, 40 x 7 000, 2 x 30 000.
     assert.strictEqual(costOf(price, tokens, 2), 1_250_000n)
     assert.strictEqual(costOf({ ...price, input: 1n }, tokensOf(1, 0)), 1n)
     const surcharge = { factor: [1500n, 1000n], fees: 1n } as const
@@ -247,7 +247,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("The charge of a call", (it) 
     Effect.gen(function* () {
       const { key } = yield* spender(10)
       const whole = yield* chat(key, { model: "chat-extras", messages: user, max_tokens: 10 })
-      // 25 + 9 tokens at a thousandth.
+      // 25 + 9 tokens cost a thousandth each.
       assert.strictEqual(whole.headers.get("x-auspex-cost"), "0.034")
       assert.strictEqual(whole.headers.get("x-auspex-credit-left"), "9.966")
       const stream = yield* chat(key, { model: "chat-extras", messages: user, stream: true, max_tokens: 10 })
@@ -361,7 +361,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("The charge of a call", (it) 
         assert.strictEqual(answer.status, 400, answer.text)
         assert.isTrue(String(member(answer.json, "error", "message")).startsWith(`${param}: `), answer.text)
       }
-      // Whoever does not speak the caller's style is not asked for it either.
+      // A provider of another style is not asked for the feature either.
       const other = yield* message(key, { model: "chat-extras", service_tier: "priority" })
       assert.strictEqual(other.status, 400)
       assert.deepStrictEqual([north.received.length, south.received.length], before)
@@ -405,7 +405,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("The charge of a call", (it) 
       const tools = [{ type: "web_search_20250305", name: "web_search", max_uses: 3 }]
       const search = yield* message(key, { model: "searching", tools })
       costs.push(search.headers.get("x-auspex-cost"))
-      // 34 tokens at 2.5 thousandths; at one, and the fee; at six; 110 and two searches.
+      // The charges are 34 tokens at 2.5 thousandths; at one, and the fee; at six; 110 and two searches.
       assert.deepStrictEqual(costs, ["0.085", "0.059", "0.204", "0.13"])
       assert.strictEqual((yield* stateOf(`agent:${agentId}`)).posted, 100_000_000n - 478_000n)
       yield* ledgerHolds
@@ -424,7 +424,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("The charge of a call", (it) 
       })
       const without = yield* most({})
       const withSearch = yield* most({ tools })
-      // Four readings of the prompt, results of 1 000 tokens read three times, twice and once, and three fees.
+      // The prompt is read four times, results of 1 000 tokens three times, twice and once, and there are three fees.
       assert.isAbove(withSearch, 4 * (without - 0.01) + 6 + 0.03)
     })
   )

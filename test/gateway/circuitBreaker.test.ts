@@ -47,7 +47,7 @@ describe("The circuit breaker of a route", () => {
     const circuitBreaker = makeCircuitBreaker()
     circuitBreaker.failed(route, 0, { isLimit: true, retryAfterMillis: 60_000 })
     assert.isTrue(circuitBreaker.isOpen(route, 59_999))
-    // A shorter wait that another call was told meanwhile does not end it.
+    // A shorter wait from another call does not end the cooldown.
     circuitBreaker.failed(route, 1000, { isLimit: true, retryAfterMillis: 1000 })
     assert.isTrue(circuitBreaker.isOpen(route, 59_999))
     assert.isFalse(circuitBreaker.isOpen(route, 60_000))

@@ -1,4 +1,4 @@
-/** Programs with the official clients, of which nothing but the base address and the key was changed. */
+/** Programs with the official clients, in which only the base address and the key were changed. */
 import Anthropic, * as AnthropicErrors from "@anthropic-ai/sdk"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -11,7 +11,7 @@ import { answerText, vector } from "../support/upstream.ts"
 
 const on = (provider: "north" | "south", model: string) => [{ provider, model }]
 
-/** Each behaviour at a provider of chat completions (`chat-`) and at one of messages (`messages-`). */
+/** Each behaviour exists at a provider of chat completions (`chat-`) and at one of messages (`messages-`). */
 const models: ReadonlyArray<TestModel> = [
   { name: "chat-plain", routes: on("north", "plain") },
   { name: "messages-plain", routes: on("south", "plain") },
@@ -54,7 +54,7 @@ const messagesTools = [
   { name: "wait", input_schema: { type: "object" as const } }
 ]
 
-/** What a call failed with; a call that must fail. */
+/** The error of a call that must fail. */
 const failed = (call: () => Promise<unknown>) =>
   Effect.promise(() =>
     call().then(
@@ -208,7 +208,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
             ? [{ type: "function_call_output" as const, call_id: item.call_id, output: "a fox" }]
             : []
         )
-        // The client's types have items that come and cannot be sent.
+        // The client's types include items that arrive and cannot be sent.
         const given = output.flatMap((item) =>
           item.type === "reasoning" || item.type === "message" || item.type === "function_call" ? [item] : []
         )
@@ -316,7 +316,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       const stranger = yield* failed(() => other.models.list())
       assert.instanceOf(stranger, OpenAIErrors.AuthenticationError)
       const calls = north.received.length
-      // A client that tries again waits for as long as it is told.
+      // A client that retries waits for the given time.
       const once = openai.withOptions({ maxRetries: 0 })
       const busy = yield* failed(() => once.chat.completions.create({ model: "busy", messages: [user] }))
       assert.instanceOf(busy, OpenAIErrors.RateLimitError)
@@ -375,7 +375,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
         assert.strictEqual(model, "vectors")
         assert.strictEqual(usage.prompt_tokens, 25)
       }
-      // Two calls of 25 x 0.0002 credits.
+      // Two calls cost 25 x 0.0002 credits each.
       assert.strictEqual((yield* stateOf(`agent:${agentId}`)).posted, 100_000_000n - 10_000n)
       const generating = yield* failed(() => openai.embeddings.create({ model: "chat-plain", input: "a" }))
       if (!(generating instanceof OpenAIErrors.BadRequestError)) return assert.fail(String(generating))
@@ -423,7 +423,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
   )
 })
 
-/** The newest call, once it is settled. */
+/** The newest call after its settlement. */
 const settledCall = Effect.fnUntraced(function* (key: string) {
   for (let tries = 0; tries < 100; tries++) {
     const { json } = yield* get("/api/v1/llm/usage", { token: key })

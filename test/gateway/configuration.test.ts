@@ -1,4 +1,4 @@
-/** The gateway's file: what it says, what is wrong with it, and reading it again. */
+/** The gateway's file: its settings, its problems, and reading it again. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -176,7 +176,7 @@ describe("The gateway's file", () => {
       ["bearer", { "x-team": "a b" }, { v: "1" }]
     )
     assert.deepStrictEqual(south?.changes, {
-      // A client's own member of the new name would be a maximum that was not reserved for.
+      // No maximum was reserved for a client's own member of the new name.
       omit: new Set(["metadata", "max_new_tokens"]),
       rename: new Map([["max_tokens", "max_new_tokens"]])
     })
@@ -262,7 +262,7 @@ c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
       return found === undefined ? undefined : [found.model.name, found.pinned, found.model.routes.length]
     }
     assert.deepStrictEqual(named("swift-1"), ["swift-1", false, 2])
-    // Of two models that map to it the first in the file prices it.
+    // If two models map to the name, the first in the file prices it.
     assert.deepStrictEqual(named("north/swift-1-0613"), ["swift-1", true, 1])
     assert.deepStrictEqual(named("north/odd/one"), ["north/odd", true, 1])
     assert.isUndefined(named("north/none"))

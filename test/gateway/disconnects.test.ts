@@ -1,4 +1,4 @@
-/** Clients that leave, and what must never be seen by anybody. */
+/** Clients that leave, and secrets that nobody may see. */
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -34,7 +34,7 @@ const models: ReadonlyArray<TestModel> = [
   }))
 ]
 
-/** The answer is short, and there was much hidden reasoning. */
+/** The answer is short, after much hidden reasoning. */
 const finished = [
   delta({ role: "assistant", content: "" }),
   delta({ content: "42" }),
@@ -45,7 +45,7 @@ const finished = [
 
 const prompt = "canary-prompt-5f1c"
 
-/** Sends a call and hangs up once this much of the answer has come; with 0, once its provider has it. */
+/** Sends a call and hangs up after this many bytes of the answer; with 0, once its provider has the call. */
 const leaveAfter = Effect.fnUntraced(function* (key: string, model: string, bytes: number, stream: boolean) {
   const { port } = yield* TestServer
   const { received: sent } = (yield* Providers).north
@@ -81,7 +81,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       return items[0]
     })
 
-    /** Attempts that clients left, as operations staff see them. */
+    /** The metric of attempts that clients left. */
     const attemptsLeft = (model: string) =>
       Effect.map(metrics, (text) =>
         Number(
@@ -139,7 +139,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         })
     )
 
-    /** Hangs up once the stream has said that it is finished. */
+    /** Hangs up once the stream has declared its end. */
     const leaveAtFinish = Effect.fnUntraced(function* (key: string, model: string) {
       const { url } = yield* TestServer
       yield* Effect.promise(async () => {

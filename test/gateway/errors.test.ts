@@ -1,4 +1,4 @@
-/** Errors as the clients of each style read them. */
+/** Errors in the form that clients of each style read. */
 import { assert, describe, it } from "@effect/vitest"
 import { errorBody, streamError } from "../../src/layers/gateway/errors.ts"
 import type { ShownError } from "../../src/layers/gateway/types.ts"

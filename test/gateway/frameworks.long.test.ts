@@ -1,4 +1,4 @@
-/** Programs by frameworks over the official clients, of which nothing but the base address and the key was changed. */
+/** Programs with frameworks over the official clients, in which only the base address and the key were changed. */
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createOpenAI } from "@ai-sdk/openai"
 import { assert, layer } from "@effect/vitest"
@@ -13,10 +13,10 @@ import { answerText, vector } from "../support/upstream.ts"
 
 const on = (provider: "north" | "south", model: string) => [{ provider, model }]
 
-/** What @ai-sdk/anthropic asks for by itself of a model that it does not know. */
+/** The maximum that @ai-sdk/anthropic requests by default of a model that it does not know. */
 const maxOutputTokens = 4096
 
-/** At a provider of chat completions (`chat-`) and at one of messages (`messages-`). */
+/** Each model exists at a provider of chat completions (`chat-`) and at one of messages (`messages-`). */
 const models: ReadonlyArray<TestModel> = [
   { name: "chat-plain", routes: on("north", "plain"), maxOutputTokens },
   { name: "messages-plain", routes: on("south", "plain"), maxOutputTokens },
@@ -77,7 +77,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with ai", (it) => {
             model: ways[way](`${kind}-tools`),
             prompt,
             tools,
-            // Else it sends references to what it takes for stored.
+            // By default the package sends references to items that it believes stored.
             providerOptions: { openai: { store: false } },
             stopWhen: stepCountIs(2)
           })
@@ -92,7 +92,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with ai", (it) => {
                 ["wait", {}]
               ]
             )
-            // Of chat completions it reads no reasoning.
+            // The package reads no reasoning of chat completions.
             assert.strictEqual(reasoningText, way === "chat completions" ? undefined : "Let me see.")
           }
         })

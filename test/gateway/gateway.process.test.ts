@@ -1,4 +1,4 @@
-/** Real processes that call models: killed at a step of a call, and told to read their file again. */
+/** Real processes that call models: killed at a step of a call, and signalled to read their file again. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -50,7 +50,7 @@ const gatewayProcesses = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   return { file, north, start, write }
 })
 
-/** Ours beside theirs, on one database. */
+/** The test's own services run beside the processes, on one database. */
 const withProcesses = <A, E, R>(
   use: (processes: Effect.Success<ReturnType<typeof gatewayProcesses>>) => Effect.Effect<A, E, R>
 ) =>
@@ -61,7 +61,7 @@ const withProcesses = <A, E, R>(
 
 const reservations = countOf((sql) => sql`select count(*)::int as count from gateway_reservations`)
 
-/** With its claim grant. */
+/** An agent with its claim grant. */
 const funded = Effect.fnUntraced(function* () {
   const who = yield* spender()
   yield* payClaimGrants
@@ -98,7 +98,7 @@ const killedInCalls = withProcesses(({ north, start, write }) =>
 
     const late = yield* funded()
     const third = yield* start("api")
-    // By then the statement that settles has written the call, and all of that is undone.
+    // By then the settling statement has written the call, and all of that is undone.
     yield* heldUpAt("gateway_days", "exclusive", begun(third, late.key, "plain"), killed(third))
 
     const over = yield* funded()
@@ -117,7 +117,7 @@ const killedInCalls = withProcesses(({ north, start, write }) =>
     assert.strictEqual(yield* reservations, 2)
     assert.deepStrictEqual((yield* Credits.use(({ check }) => check)).differences, [])
 
-    // Before its ten minutes are over a reservation may be of a call that is under way elsewhere.
+    // Before its ten minutes are over a reservation may belong to a call that is under way elsewhere.
     assert.strictEqual(yield* billing.sweep, 0)
     yield* sql`update gateway_reservations set alive_at = alive_at - interval '11 minutes'`
     const survivor = yield* start("api,jobs")
@@ -144,7 +144,7 @@ const killedInCalls = withProcesses(({ north, start, write }) =>
   })
 )
 
-/** A process that is hung up on, time and again, with files that are good and bad. */
+/** Sends SIGHUP to a process repeatedly, with good and bad files. */
 const hungUpOn = withProcesses(({ file, start, write }) =>
   Effect.gen(function* () {
     const model = (name: string): ReadonlyArray<TestModel> => [
@@ -198,7 +198,7 @@ const hungUpOn = withProcesses(({ file, start, write }) =>
 
 const tenMebibytes = 10 * 1024 * 1024
 
-/** A body of almost ten mebibytes, most of which is the same over and over. */
+/** A body of almost ten mebibytes, which mostly repeats one text. */
 const filled = (begin: string, unit: string, end: string) =>
   `${begin}${unit.repeat(Math.floor((tenMebibytes - begin.length - end.length) / unit.length))}${end}`
 
@@ -206,7 +206,7 @@ const begin = '{"model":"plain","messages":[{"role":"user","content":"Hello"}],'
 const manyMembers = Array.from({ length: 700_000 }, (_, at) => `"k${at}":1`).join()
 const fewerMembers = Array.from({ length: 49_000 }, (_, at) => `"k${at}":1`).join()
 
-/** Bodies that are parsed and come to nothing. */
+/** Bodies that are parsed and then rejected. */
 const inVain: Readonly<Record<string, string>> = {
   objects: filled(`${begin}"x":[`, "{},", "{}]}"),
   members: `${begin}${manyMembers}}`,
@@ -217,7 +217,7 @@ const inVain: Readonly<Record<string, string>> = {
   "a prompt that is not paid": filled('{"model":"plain","messages":[{"role":"user","content":"', "a", '"}]}')
 }
 
-/** What refused bodies of ten mebibytes cost, beside the least that any request costs. */
+/** Measures refused bodies of ten mebibytes against the cheapest request. */
 const refusedBodies = withProcesses(({ start, write }) =>
   Effect.gen(function* () {
     write([{ name: "plain", routes: [{ provider: "north", model: "plain" }] }])

@@ -1,4 +1,4 @@
-/** What a gateway key may do is changed while it lives, and is what its bearer reads and calls. */
+/** Changes of a live gateway key, and its bearer's reads and calls. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"

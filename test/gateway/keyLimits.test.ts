@@ -1,4 +1,4 @@
-/** Limits of gateway keys by day, week and month beside the one of all time: counted, shown, reset, and told to owners. */
+/** Limits of gateway keys by day, week and month beside the one of all time: counted, shown, reset, and mailed to owners. */
 import { assert, layer } from "@effect/vitest"
 import { Clock, Context, DateTime, Effect, Layer, Random, Result } from "effect"
 import { SqlClient } from "effect/sql"
@@ -20,7 +20,7 @@ import { testServices } from "../support/services.ts"
 
 const credits = (amount: number) => BigInt(Math.round(amount * 1_000_000))
 
-/** An answer is 9 tokens and costs 9 credits; `max_tokens` are reserved. */
+/** An answer has 9 tokens and costs 9 credits; `max_tokens` are reserved. */
 const models = [
   { name: "dear", price: [0, 1] as const, routes: [{ provider: "north" as const, model: "plain" }] }
 ]
@@ -55,7 +55,7 @@ layer(gatewayServer(models, {}, "usual"))("A limit of a key", (it) => {
 
   it.effect("A limit by week begins on Monday, by month on the first, and each call counts in all", () =>
     Effect.gen(function* () {
-      // A Tuesday.
+      // The day is a Tuesday.
       yield* TestClock.setTime(Date.UTC(2026, 2, 31, 12))
       const limits = { credit_limit: credits(99), weekly_limit: credits(30), monthly_limit: credits(15) }
       const { key } = yield* spender(1000, limits)
@@ -229,7 +229,7 @@ layer(testServices())("Limits of a key", (it) => {
           return result !== undefined && Result.isSuccess(result)
         })
         const all = [...open, ...begun.map((each) => ({ call: each, at: now }))]
-        // About half of them end now, at any cost up to what they reserved.
+        // About half of the calls end now, at any cost up to their reservation.
         const ends = yield* Effect.forEach(all, () => Random.nextBoolean)
         const ended = all.filter((_, index) => ends[index])
         open = all.filter((_, index) => !ends[index])
@@ -286,7 +286,7 @@ layer(testServices())("Limits of a key", (it) => {
         { concurrency: "unbounded" }
       )
       yield* keys.update(own(agentId), keyId, { daily_limit: credits(10_000) })
-      // Not counted anew: what the counters came to while calls and changes met.
+      // The counters are not computed anew: they come from concurrent calls and changes.
       const open = yield* openCall({ agentId, keyId }, 5999, credits(1))
       yield* billing.reserve(open)
       const { limits } = yield* keys.find(own(agentId), keyId)
@@ -312,7 +312,7 @@ layer(testServices())("The owner of a key", (it) => {
     return Result.isSuccess(result)
   })
 
-  /** What was mailed since, by the subject. */
+  /** The subjects of new mails. */
   const mailed = Effect.gen(function* () {
     const { delivered } = yield* Mailbox
     const before = delivered.length
@@ -374,7 +374,7 @@ layer(testServices())("The owner of a key", (it) => {
       assert.isFalse(yield* spend(holder, 14, 2, 2))
       assert.isFalse(yield* spend(holder, 15, 2, 2))
       assert.deepStrictEqual(yield* mailed, [spent])
-      // A higher limit is another one.
+      // A higher limit counts as another one.
       const keys = yield* GatewayKeys
       yield* keys.update(own(holder.agentId), holder.keyId, { credit_limit: credits(11) })
       yield* spend(holder, 16, 1.5, 1.5)

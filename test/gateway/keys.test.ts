@@ -1,4 +1,4 @@
-/** Keys of the gateway: made, listed, revoked, and refused when they must be. */
+/** Gateway keys: created, listed, revoked, and rejected when they must be. */
 import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
@@ -153,13 +153,13 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
       const keys = yield* GatewayKeys
       const byOwner = keys.create({ kind: "owner", id: ada.owner }, ada.agentId, {})
       assert.strictEqual((yield* Effect.flip(byOwner))._tag, "GatewayKeyLimitReached")
-      // Of others nothing is counted.
+      // Keys of other agents do not count.
       assert.strictEqual((yield* post(keysPath, { token: (yield* enabled).token, json: {} })).status, 201)
       const one = made.find(({ status }) => status === 201)
       yield* send("DELETE", `${keysPath}/${String(one?.json["key_id"])}`, { token })
       assert.strictEqual((yield* make).status, 201)
       assert.strictEqual((yield* make).status, 400)
-      // Those that have expired count no more.
+      // Expired keys no longer count.
       yield* TestClock.adjust("1 minute")
       assert.strictEqual((yield* post(keysPath, { token, json: {} })).status, 201)
     })
@@ -195,7 +195,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
       assert.strictEqual((yield* Effect.flip(makeAndRevoke))._tag, "GatewayKeyLimitReached")
       const rows = sql`select count(*)::int from gateway_keys where agent_id = ${agentId}::uuid`.values
       assert.deepStrictEqual(yield* rows, [[200]])
-      // Of others nothing is counted.
+      // Keys of other agents do not count.
       assert.strictEqual((yield* post(keysPath, { token: (yield* enabled).token, json: {} })).status, 201)
       yield* TestClock.adjust("86339999 millis")
       assert.strictEqual((yield* Effect.flip(makeAndRevoke))._tag, "GatewayKeyLimitReached")
@@ -232,7 +232,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
       const { agentId, token } = yield* enabled
       assert.strictEqual((yield* get(keysPath, { token })).status, 200)
       yield* post(`/api/v1/admin/agents/${agentId}/rotate-secret`, { token: testAdminToken })
-      // Reads may be let in by it for some seconds yet.
+      // The token may still allow reads for some seconds.
       assert.strictEqual((yield* get(keysPath, { token })).status, 200)
       const refused = yield* post(keysPath, { token, json: {} })
       assert.deepStrictEqual([refused.status, refused.json["code"]], [401, "invalid_token"])
@@ -287,7 +287,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
       const { key } = yield* spender()
       assert.strictEqual((yield* chat(key, { model: "meta/plain" })).status, 200)
       yield* sql`${sql.literal(change)}`
-      // What was looked up half a second ago is as good as now.
+      // The cache keeps a look-up for half a second.
       yield* TestClock.adjust("600 millis")
       const refused = yield* chat(key, { model: "meta/plain" })
       assert.strictEqual(refused.status, 403)
@@ -326,7 +326,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     Effect.gen(function* () {
       const { key } = yield* spender()
       for (let times = 0; times < 5; times++) {
-        // Rejected ones count, too.
+        // Rejected calls count, too.
         assert.strictEqual((yield* chat(key, { model: "none" })).status, 400)
       }
       const limited = yield* chat(key, { model: "meta/plain" })
@@ -397,7 +397,7 @@ layer(gatewayServer(models, perAgent, "usual"))("All keys of an agent", (it) => 
           Effect.forEach(Array.from({ length: times }), () => chat(sent, { model: "meta/plain" })),
           (answers) => answers.map(({ status }) => status)
         )
-      // What the key's limit rejects does not count towards the agent's.
+      // Calls that the key's limit rejects do not count towards the agent's limit.
       assert.deepStrictEqual(yield* statuses(key, 7), [200, 200, 200, 200, 429, 429, 429])
       assert.deepStrictEqual(yield* statuses(other.api_key, 3), [200, 200, 429])
       const limited = yield* chat(other.api_key, { model: "meta/plain" })

@@ -1,4 +1,4 @@
-/** What a large body has to hold before it is read, and what it costs when it was read for nothing. */
+/** Checks of a large body before it is read, and the price of a body that was read in vain. */
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -9,7 +9,7 @@ import type { Answer } from "../support/server.ts"
 
 const models: ReadonlyArray<TestModel> = [
   { name: "plain", routes: [{ provider: "north", model: "plain" }] },
-  // A byte of a prompt is a millionth of a credit, so that a long one is paid with little.
+  // A byte of a prompt costs a millionth of a credit, so that little credit pays for a long one.
   { name: "cheap", routes: [{ provider: "north", model: "plain" }], price: [0.000_001, 0.000_001] }
 ]
 
@@ -18,7 +18,7 @@ const call = (model: string, content: string) =>
 
 const long = "a".repeat(100_000)
 
-/** A body that says how long it is, and one that does not. */
+/** A body with a declared length, and one without. */
 const bodies: ReadonlyArray<readonly [string, (text: string) => string | ReadableStream]> = [
   ["with its length", (text) => text],
   ["in chunks", (text) => new Blob([text]).stream()]
@@ -29,7 +29,7 @@ const sent = (key: string, body: string | ReadableStream, path = chatPath) =>
 
 const outcome = ({ json, status }: Answer) => [status, json["code"]]
 
-/** Begins a call, sends of its body as many bytes as there are here, and waits for the whole answer. */
+/** Begins a call, sends the given bytes of its body, and waits for the whole answer. */
 const begun = Effect.fnUntraced(function* (key: string, length: number, bytes: string) {
   const { port } = yield* TestServer
   const head = [
@@ -56,7 +56,7 @@ layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
       const { north } = yield* Providers
       const before = north.received.length
       const poor = yield* spender(0)
-      // It is no JSON, which is not even looked at.
+      // The body is no JSON, but nobody looks at it.
       const refused = yield* sent(poor.key, as("x".repeat(100_000)))
       assert.deepStrictEqual(outcome(refused), [402, "insufficient_credit"])
       assert.strictEqual(
@@ -79,7 +79,7 @@ layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
       for (const text of [body, `{${spaces}${body.slice(1)}`]) {
         assert.strictEqual((yield* sent(key, as(text))).status, 200)
       }
-      // A picture counts as its tokens, not as its bytes.
+      // An image counts as its tokens, not as its bytes.
       const url = `data:image/png;base64,${"A".repeat(2_000_000)}`
       const messages = [{ role: "user", content: [{ type: "image_url", image_url: { url } }] }]
       const pictured = JSON.stringify({ model: "cheap", max_tokens: 5, messages })
@@ -125,7 +125,7 @@ layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
         `${begin}"x":[${"1,".repeat(60_000)}1]}`,
         `${begin}${members}}`,
         `${begin}${members},"model":"plain"}`,
-        // Not even whether it is JSON is looked at.
+        // The body is not even tested for JSON.
         ",".repeat(60_000)
       ]) {
         const refused = yield* sent(key, as(body))
@@ -166,7 +166,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "6/minute" }, "usual")
           Array.from({ length: 7 }, (_, index) => (index < times ? status : 429))
         const malformed = yield* spender()
         assert.deepStrictEqual(yield* statuses(malformed.key, `${call("cheap", long)}}`), refused(400, 3))
-        // It is covered by what the smallest call costs, and not by this one.
+        // The credit covers the smallest call, but not this one.
         const poor = yield* spender(1)
         assert.deepStrictEqual(yield* statuses(poor.key, call("plain", long)), refused(402, 3))
         const small = yield* spender()

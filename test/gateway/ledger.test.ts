@@ -1,4 +1,4 @@
-/** What calls cost, and that nobody sees what a second provider could make good. */
+/** Charges of calls, and failures that a second provider conceals. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { Credits } from "../../src/services/Credits.ts"
@@ -8,7 +8,7 @@ import { TestServer, get } from "../support/server.ts"
 import type { TestModel } from "../support/gateway.ts"
 import { stateOf } from "../support/credit.ts"
 
-/** Prices that no number of tokens makes whole micro-credits of. */
+/** No number of tokens costs a whole number of micro-credits at these prices. */
 const price = [0.000123456789, 0.000987654321] as const
 
 const faults: ReadonlyArray<TestModel> = [
@@ -72,12 +72,12 @@ const costOf = ({ completion_tokens, prompt_tokens }: typeof Item.Type): bigint 
 
 interface WorkloadResult {
   readonly calls: number
-  /** Of every status that clients got, how often; 0: the client left. */
+  /** The count of each status that clients got; 0 means that the client left. */
   readonly statuses: Readonly<Record<number, number>>
-  /** What usage shows of each call, newest first. */
+  /** The usage of each call, newest first. */
   readonly items: ReadonlyArray<typeof Item.Type>
   readonly totals: (typeof UsageAnswer.Type)["totals"]
-  /** In micro-credits: by usage, by its formula, and by the agents' balances. */
+  /** Micro-credits by usage, by the formula, and by the agents' balances. */
   readonly listed: bigint
   readonly computed: bigint
   readonly spent: bigint
@@ -96,7 +96,7 @@ const callOf = (
   return { model, isMessage: index % 7 < 3, isStream }
 }
 
-/** The status; 0 when it left on purpose. */
+/** The status; 0 if the client left on purpose. */
 const made = async (url: string, key: string, index: number): Promise<number> => {
   const { isMessage, isStream, model } = callOf(index)
   const left = new AbortController()
@@ -136,7 +136,7 @@ const usageOf = Effect.fnUntraced(function* (key: string) {
   return { items, totals }
 })
 
-/** All calls, each agent's in turn with the others', and what came of them once every one is settled. */
+/** Makes all calls, those of the agents concurrently, and collects the results after the last settlement. */
 const runGatewayWorkload = Effect.fnUntraced(function* (calls: number) {
   const { url } = yield* TestServer
   const who = yield* spender(credit)
@@ -153,7 +153,7 @@ const runGatewayWorkload = Effect.fnUntraced(function* (calls: number) {
     { concurrency: 24, discard: true }
   )
   let state = yield* stateOf(`agent:${who.agentId}`)
-  // those whose clients left are settled behind their backs
+  // A call whose client left is settled in the background.
   for (let tries = 0; state.held > 0n && tries < 200; tries++) {
     yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 20)))
     state = yield* stateOf(`agent:${who.agentId}`)
@@ -172,7 +172,7 @@ const runGatewayWorkload = Effect.fnUntraced(function* (calls: number) {
   return result
 })
 
-/** Usage, its totals, the balance and the ledger say the same, to the micro-credit. */
+/** Usage, its totals, the balance and the ledger agree to the micro-credit. */
 const assertAgreement = Effect.fnUntraced(function* (result: WorkloadResult) {
   const { calls, computed, held, items, listed, spent, totals } = result
   assert.strictEqual(items.length, calls)
@@ -195,7 +195,7 @@ const assertAgreement = Effect.fnUntraced(function* (result: WorkloadResult) {
 
 const calls = breadth(250, 10_000)
 
-/** Milliseconds; a busy machine takes many times the seconds that these take. */
+/** The unit is milliseconds; a busy machine takes many times the seconds that these calls take. */
 const patience = 120_000
 
 layer(gatewayServer(workloadModels, {}, "usual"))("Usage and the ledger", (it) => {
@@ -206,7 +206,7 @@ layer(gatewayServer(workloadModels, {}, "usual"))("Usage and the ledger", (it) =
       yield* assertAgreement(result)
       const { items, statuses } = result
       const of = (model: string) => items.filter((item) => item.model === model)
-      // what a second provider could make good was seen by nobody
+      // Nobody saw a failure that the second provider concealed.
       assert.isTrue(of("second").every(({ error }) => error === null))
       assert.isTrue(of("uncounted").every(({ error, estimated }) => error === null && estimated))
       assert.isTrue(of("twice").every(({ completion_tokens }) => completion_tokens === 9))
@@ -255,7 +255,7 @@ layer(gatewayServer(twoProviders, {}, "usual"))("The first provider killed under
       const answers = yield* Effect.forEach(indices, call, { concurrency: 16 })
       assert.isTrue(answers.every(({ status }) => status === 200))
       const broken = answers.filter(({ text }) => text.includes('"error"'))
-      // only streams that were being delivered when the provider died
+      // Only streams that were being delivered when the provider died broke.
       assert.isAtMost(broken.length, 16)
       assert.isTrue(broken.every(({ text }) => text.includes('"content":"The ')))
       assert.isAbove(north.received.length, 24)

@@ -32,11 +32,11 @@ const models: ReadonlyArray<TestModel> = [
   }))
 ]
 
-/** Of the answer, where its provider does not say. */
+/** The count of the answer's tokens if its provider reports none. */
 const countedTokens = 10
 const long = "x".repeat(2000)
 
-/** What changes what a call costs or where it goes, by whatever spelling; */
+/** Members that change the cost or destination of a call, in any spelling. */
 const dear: ReadonlyArray<readonly [body: object, param: string]> = [
   [{ best_of: 20 }, "best_of"],
   [{ best_of: "1" }, "best_of"],
@@ -108,7 +108,7 @@ layer(gatewayServer(models))("A call", (it) => {
         const before = [north.received.length, south.received.length]
         const asked = (more: object) =>
           post(gatewayPaths[dialect], { token: key, json: { model, ...prompts[dialect], ...more } })
-        // Of responses every member is known, of messages one answer is all that there is.
+        // Every member of responses is known, and messages give only one answer.
         const choices = dialect === "messages" ? [[{ n: 20 }, "n"] as const] : []
         for (const [body, param] of [...dear, ...choices]) {
           const answer = yield* asked(body)
@@ -117,7 +117,7 @@ layer(gatewayServer(models))("A call", (it) => {
         }
         assert.deepStrictEqual([north.received.length, south.received.length], before)
         assert.deepStrictEqual((yield* get("/api/v1/llm/usage", { token: key })).json["items"], [])
-        // Others pass, and so do those that ask for nothing.
+        // Other members pass, and so do values without a price.
         const usual = { service_tier: "auto", user: "u" }
         const others = {
           chat: { ...usual, temperature: 0.5, seed: 7, best_of: 1, n: 1, fallbacks: [], background: false },

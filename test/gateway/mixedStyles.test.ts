@@ -1,4 +1,4 @@
-/** Conversations whose turns came from providers of both styles: what each provider gets of those of the other. */
+/** Conversations whose turns came from providers of both styles: the turns that each provider gets. */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { admit } from "../../src/layers/gateway/callBody.ts"
@@ -258,7 +258,7 @@ layer(gatewayServer(models, {}, "usual", lines))("A conversation with a model of
       const [first, second] = south.received.map((each) => JSON.parse(each.text))
       assert.deepStrictEqual(first.messages[1].content[0], signed)
       assert.deepStrictEqual(second.messages[1].content, [used("toolu_a")])
-      // It is not tried a third time.
+      // The provider is not tried a third time.
       south.received.length = 0
       south.scripts.set("mixed", [badSignature])
       assert.strictEqual((yield* message(key, { model: "mixed", messages: turns })).status, 400)

@@ -1,4 +1,4 @@
-/** What operators see of the gateway: whether a file serves, how its routes are, what calls came to. */
+/** The operators' view of the gateway: whether a file works, the health of its routes, and the sums of calls. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -32,7 +32,7 @@ const models: ReadonlyArray<TestModel> = [
 ]
 
 layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
-  /** Tries a file of these models; each is asked for as its route says. */
+  /** Checks a file with these models; each route names the behaviour of its provider. */
   const check = Effect.fnUntraced(function* (
     tried: ReadonlyArray<TestModel>,
     edit: (text: string) => string = (text) => text,
@@ -217,7 +217,7 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
           ({ json }) => json
         )
       const byModel = yield* report("by=model")
-      // 25 and 9 tokens at 0.0002 and 0.0008 are charged; at 0.0001 and 5e-10 they cost 0.0025000045 each.
+      // 25 and 9 tokens are charged 0.0002 and 0.0008 each; at 0.0001 and 5e-10 they cost 0.0025000045.
       const well = {
         name: "well",
         calls: 2,
@@ -312,7 +312,7 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
         yield* chat(key, { model: "uncosted" })
         const ofProviders = (yield* Metric.snapshot).filter(({ id }) => id.startsWith("gateway_provider_"))
         const south = ofProviders.filter(({ attributes }) => attributes?.["provider"] === "south")
-        // Those of other tests are in the same registry.
+        // The registry also has the series of other tests.
         assert.deepStrictEqual([...new Set(south.map(({ id }) => id))].toSorted(), [
           "gateway_provider_duration_seconds",
           "gateway_provider_first_byte_seconds"

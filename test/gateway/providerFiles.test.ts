@@ -1,4 +1,4 @@
-/** The files of docs/examples/gateway: they are valid, and ask each provider as it wants to be asked. */
+/** The files of docs/examples/gateway are valid, and ask each provider in its way. */
 import { readdirSync, readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
@@ -14,7 +14,7 @@ const folder = new URL("../../docs/examples/gateway/", import.meta.url)
 const read = (name: string) => readFileSync(new URL(`${name}.yaml`, folder), "utf8")
 const everyMember = "every-member"
 
-/** The settings of a file whose keys are what it names them by. */
+/** The settings of a file; the value of each key is the name of its variable. */
 const settingsOf = (file: string) =>
   Result.getOrThrow(
     Result.flatMap(readConfigurationFile(file), (read) =>
@@ -23,16 +23,16 @@ const settingsOf = (file: string) =>
   )
 
 const messages = [{ role: "user", content: "Hello" }]
-/** What every provider of chat completions gets as it came. */
+/** The body that every provider of chat completions gets unchanged. */
 const streamed = { messages, stream: true, stream_options: { include_usage: true } }
 const more = { ...streamed, frequency_penalty: 0.5, seed: 1, store: false }
 const chat = { ...more, max_completion_tokens: 7 }
 const embeddings = { input: "Hello" }
 
-/** What every request has, whoever is asked. */
+/** Headers that every request has. */
 const common = new Set(["accept", "connection", "content-length", "content-type", "host", "user-agent"])
 
-/** The request that a route makes of a call, with the address that it goes to. */
+/** The request that a route makes of a call, with its address. */
 const requestOf = Effect.fnUntraced(function* (model: ModelSetting, route: RouteSetting) {
   const { provider } = route
   const endpoint = model.embeds ? "embeddings" : "chat"
@@ -128,7 +128,7 @@ describe("The files to copy", () => {
   }
 
   it("The files to copy include every-member.yaml, whose members are known", () => {
-    // It names providers and models that it leaves out.
+    // The file names providers and models that it leaves out.
     Result.getOrThrow(readConfigurationFile(read(everyMember)))
   })
 

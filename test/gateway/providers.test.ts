@@ -1,4 +1,4 @@
-/** How a provider is asked: with which key, headers, parameters and members. */
+/** Requests to a provider: key, headers, parameters and members. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -17,7 +17,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 const fileOf = (name: string) => join(directory, name)
 const write = (name: string, key: string) => writeFileSync(fileOf(name), `${key}\n`)
 write("second", "sk-second-0123456789")
-// What it begins with is another one.
+// The key begins like another one.
 const third = `${canary}-third`
 write("third", third)
 
@@ -94,7 +94,7 @@ layer(gatewayServer(models, {}, "usual", lines))("A request to a provider", (it)
       yield* chat(key, { model: "own", seed: 1, store: false, max_completion_tokens: 7, top_p: 0.5 })
       assert.deepStrictEqual(Object.keys(last()).toSorted(), ["max_tokens", "messages", "model", "top_p"])
       assert.strictEqual(last()["max_tokens"], 7)
-      // What was reserved is the larger of both, so either may be sent.
+      // The larger of both maxima was reserved, so either may be sent.
       yield* chat(key, { model: "own", max_tokens: 3, max_completion_tokens: 9 })
       assert.strictEqual(last()["max_tokens"], 9)
       yield* message(key, { model: "own", max_tokens: 11 })
@@ -103,7 +103,7 @@ layer(gatewayServer(models, {}, "usual", lines))("A request to a provider", (it)
       yield* message(key, { model: "open", max_tokens: 13 })
       assert.deepInclude(last(south), { max_new_tokens: 13 })
       assert.notProperty(last(south), "max_tokens")
-      // The client's own by the new name would not be reserved for.
+      // Nothing would be reserved for the client's own member of the new name.
       assert.strictEqual(
         (yield* message(key, { model: "open", max_tokens: 13, max_new_tokens: 90 })).status,
         400
@@ -213,7 +213,7 @@ layer(gatewayServer(models, {}, "usual", lines))("A request to a provider", (it)
       yield* reload
       const renewed = [canary, "sk-second-0123456789", "sk-fourth-0123456789"].toSorted()
       assert.deepStrictEqual(yield* usedBy(), renewed)
-      // What cannot be used leaves the old ones in force.
+      // An unusable key leaves the old ones active.
       for (const spoil of [() => write("second", "no key"), () => rmSync(fileOf("second"))]) {
         spoil()
         yield* reload

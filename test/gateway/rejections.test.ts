@@ -1,4 +1,4 @@
-/** What a provider says of a request that it rejects: read in many shapes, and shown without what is the operator's. */
+/** Rejections by providers: read in many shapes, and shown without the operator's secrets. */
 import { assert, describe, it } from "@effect/vitest"
 import { rejectionIn } from "../../src/layers/gateway/rejection.ts"
 import { testProvider } from "../support/upstream.ts"

@@ -1,4 +1,4 @@
-/** Calls of models as HTTP requests: connections, faults of ours, metrics, shutdown. */
+/** Calls of models as HTTP requests: connections, internal errors, metrics, shutdown. */
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
@@ -42,7 +42,7 @@ layer(gatewayServer(models, {}, "usual"))("A call", (it) => {
 
   it.effect("A rejected call is answered before it is read, also if its connection is to be closed", () =>
     Effect.gen(function* () {
-      // A longer one is told so as well, but not who sends all of it before looking (largeBodies.test.ts).
+      // A longer body gets the same answer, but not a client that sends all of it before it reads (largeBodies.test.ts).
       const length = 60 * 1024
       const head = [
         `POST ${chatPath} HTTP/1.1`,
@@ -56,7 +56,7 @@ layer(gatewayServer(models, {}, "usual"))("A call", (it) => {
       const answer = yield* Effect.callback<string>((resume) => {
         const received: Array<Buffer> = []
         const socket = connect(port, "127.0.0.1", () => {
-          // As clients do that send all before they look.
+          // Some clients send everything before they read.
           socket.pause()
           socket.write(`${head.join("\r\n")}\r\n\r\n${"x".repeat(length)}`, () => socket.resume())
         })

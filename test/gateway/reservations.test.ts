@@ -1,4 +1,4 @@
-/** Reservations of the gateway are found by their keys, whatever PostgreSQL knew of their table when it made its plan. */
+/** Reservations of the gateway are found by their keys, whatever PostgreSQL knew about their table when it made its plan. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -22,7 +22,7 @@ const end = (call: number) =>
         from close_reservations(array[('0190fd00-0000-7000-8000-' || lpad(${call}::text, 12, '0'))::uuid])`
   )
 
-/** In this transaction so far. */
+/** The number in this transaction so far. */
 const readFromEndToEnd = countOf(
   (sql) => sql`
     select seq_tup_read::int as count from pg_stat_xact_user_tables where relname = 'gateway_reservations'`

@@ -1,4 +1,4 @@
-/** Responses by chat completions: what a request becomes, and what its answers are told as, by the types of the official client. */
+/** Responses by chat completions: translations of requests and answers, by the types of the official client. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import type {
@@ -48,9 +48,9 @@ const schema = { type: "object", properties: {}, additionalProperties: false }
 type Member = keyof ResponseCreateParamsBase
 type Given<Name extends Member> = NonNullable<ResponseCreateParamsBase[Name]>
 
-/** A value, and what of the chat completion it becomes: nothing where it is only told in the answer, or a hint. */
+/** A value, and the members of the chat completion that it becomes: none if it is only a hint or repeated in the answer. */
 type Translated = { readonly [Name in Member]?: readonly [given: Given<Name>, chat: object] }
-/** A value that is refused, by the member or what in it is named. */
+/** A value that is rejected, with the name of the member or a path in it. */
 type Refused = { readonly [Name in Member]?: readonly [given: Given<Name>, param: string] }
 
 const translated = {
@@ -114,7 +114,7 @@ const refused = {
   tool_choice: [{ type: "allowed_tools", mode: "auto", tools: [] }, "tool_choice"]
 } satisfies Refused
 
-/** A member that the official client comes to know breaks this until it is translated or refused. */
+/** A new member of the official client breaks this line until its treatment is decided. */
 const undecided: Exclude<Member, keyof typeof translated | keyof typeof refused> extends never
   ? true
   : false = true
@@ -334,7 +334,7 @@ describe("A request for a response", () => {
   })
 })
 
-/** What a response repeats. `output_text` is the client's own. */
+/** The members that a response repeats. `output_text` is the client's own. */
 type Told = Omit<Response, "output_text" | "access_programs">
 
 const requested = {

@@ -1,4 +1,4 @@
-/** What agents see of providers that fail for a moment, for long, or by a fault of the operator. */
+/** The agents' view of providers that fail for a moment, for long, or by the operator's fault. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Random } from "effect"
 import { TestClock } from "effect/testing"
@@ -31,7 +31,7 @@ const failure = (status: number, headers: Readonly<Record<string, string>> = {})
   body: { error: { message: "upstream-secret-words" } }
 })
 
-/** Faults that pass. */
+/** Transient faults. */
 const passing: Readonly<Record<string, Scripted>> = {
   "a 408": failure(408),
   "a 429 that says when": failure(429, { "retry-after": "1" }),
@@ -87,7 +87,7 @@ const scripts: Readonly<Record<string, ReadonlyArray<Scripted>>> = {
 layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecorder)))(
   "A provider that fails",
   (it) => {
-    /** With nothing asked so far. */
+    /** Resets the providers, so that they have received nothing. */
     const provider = Effect.map(Providers, ({ north, west }) => {
       for (const [model, script] of Object.entries(scripts)) {
         north.scripts.set(model, script)
@@ -215,7 +215,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
           yield* until(() => north.received.length > before)
           yield* TestClock.adjust("119 seconds")
           yield* Fiber.interrupt(calling)
-          // A whole answer is waited for all the same.
+          // The gateway awaits a whole answer even so.
           if (!stream) yield* TestClock.adjust("5 minutes")
           const status = member(yield* settled(key), "status")
           return [status, (yield* stateOf(`agent:${agentId}`)).posted] as const
@@ -285,7 +285,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         // 25 x 0.01 + 9 x 0.02
         const cost = 430_000n
         assert.strictEqual((yield* stateOf(`agent:${agentId}`)).posted, 100_000_000n - cost)
-        // It may not generate as much as is asked for, so it cannot stand in.
+        // The spare model may not generate as many tokens, so it cannot stand in.
         const long = yield* inTime(chat(key, { model: "small", max_tokens: 60 }), 25)
         assert.strictEqual(long.status, 502)
       })
@@ -312,7 +312,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         const none = yield* chat(key, { model: "long" })
         assert.strictEqual(none.status, 400)
         assert.strictEqual(member(none.json, "error", "code"), "context_length_exceeded")
-        // Clients of messages know it by these words.
+        // Clients of messages recognise it by these words.
         const told = yield* message(key, { model: "long" })
         assert.match(
           String(member(told.json, "error", "message")),

@@ -1,4 +1,4 @@
-/** Which provider serves, what is tried next, and what clients see when none does. */
+/** The choice of a provider, the fallback to others, and the clients' view if none serves. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -14,7 +14,7 @@ const then = (first: string, second = "plain"): ReadonlyArray<TestRoute> => [
   { provider: "west", model: second, priority: 2 }
 ]
 
-/** What a provider does before anything is delivered, so that the next one is asked. */
+/** Faults of a provider before delivery, after which the next one is asked. */
 const before = [
   "status:401",
   "status:402",
@@ -210,7 +210,7 @@ layer(gatewayServer(models))("Routing", (it) => {
       const asked = { model: "wordless", stream: true }
       assert.include((yield* chat(key, asked)).text, '"quick "')
       assert.deepStrictEqual(yield* servedBy(key), { provider: "south", attempts: 2 })
-      // Messages have no log probabilities, so the second one cannot take it.
+      // Messages have no log probabilities, so the second provider cannot take the call.
       const answer = yield* chat(key, { ...asked, logprobs: true })
       assert.strictEqual(answer.status, 200, answer.text)
       assert.include(answer.text, "[DONE]")

@@ -1,6 +1,6 @@
 /**
- * Every field that the official clients can send has a fate at a provider of the other style. The tables are typed by the
- * clients: what is new in one of them does not compile until its fate is decided.
+ * Every field that the official clients can send has a fate at a provider of the other style. The clients' types type the tables: a new
+ * field does not compile until its fate is decided.
  */
 import type Anthropic from "@anthropic-ai/sdk"
 import { assert, describe, it } from "@effect/vitest"
@@ -12,7 +12,10 @@ import { finishReason } from "../../src/layers/gateway/translate/chatAnswer.ts"
 import { stopReason } from "../../src/layers/gateway/translate/messagesAnswer.ts"
 import { translateRequest, user } from "../support/translation.ts"
 
-/** Members that the provider gets; none of the field; a refusal that names it; a refusal unless the operator prices it. */
+/**
+ * The fate of a field: members that the provider gets, none of it, a rejection with its name, or a rejection unless the operator prices
+ * it.
+ */
 type Fate = object | "left out" | "refused" | "priced"
 
 type Fields<Params> = { readonly [Name in keyof Params]-?: readonly [value: NonNullable<Params[Name]>, Fate] }
@@ -127,7 +130,7 @@ const responses: Fields<ResponsesParams> = {
   truncation: ["auto", "refused"]
 }
 
-/** What a field needs beside it to mean anything. */
+/** Members that a field needs to have a meaning. */
 const beside: Readonly<Record<string, object>> = {
   "chat.stream_options": { stream: true },
   "chat.tool_choice": chatTools,
@@ -168,7 +171,7 @@ for (const kind of ["chat", "messages", "responses"] as const) {
   })
 }
 
-/** Text that the provider must get, none of the content while it gets the rest, or a refusal that names its place. */
+/** The fate of content: the provider gets it, gets only the rest, or the body is rejected with its place. */
 type ContentFate = readonly [content: object, fate: "sent" | "left out" | "refused"]
 
 /** Each kind of a union. */
@@ -263,7 +266,7 @@ const ofUser = (content: object) => ({
 })
 const ofAssistant = (message: object) => ({ messages: [user, { role: "assistant", ...message }] })
 
-/** Only a user shows something and gives results. */
+/** Only a user shows images and gives results. */
 const blockOf = (type: string, more: object) =>
   ["image", "document", "tool_result"].includes(type)
     ? ofUser({ type, ...more })
@@ -274,7 +277,7 @@ const blockOf = (type: string, more: object) =>
         ]
       })
 
-/** Where content of each union stands in a body. */
+/** The place of each union's content in a body. */
 const places = {
   "a message of chat": ["chat", chatRoles, (role, more) => ({ messages: [user, { role, ...more }] })],
   "a part of a message of chat": ["chat", chatParts, (type, more) => ofUser({ type, ...more })],
@@ -307,7 +310,7 @@ for (const [place, [kind, kinds, bodyOf]] of Object.entries(places)) {
           if (Result.isSuccess(outcome)) return assert.fail("it was translated")
           return assert.match(outcome.failure.param ?? "", /^(?:messages|input)\.\d/)
         }
-        // The picture and the file say so in base64.
+        // Images and files contain the text in base64.
         assert.strictEqual(/fox|Zm94/.test(JSON.stringify(Result.getOrThrow(outcome))), fate === "sent")
       })
     }

@@ -1,4 +1,4 @@
-/** Streams of providers: cut anywhere, understood, and forwarded to clients of the same style. */
+/** Streams of providers: cut anywhere, parsed, and forwarded to clients of the same style. */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { streamReader } from "../../src/layers/gateway/relay.ts"

@@ -1,4 +1,4 @@
-/** Tokens that are counted here, where a provider reports none. */
+/** Tokens that the gateway counts if a provider reports none. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
@@ -47,7 +47,7 @@ describe("Counting tokens", () => {
   it.effect.runIf(isFull)("The count of hostile texts costs no more than that of others", () =>
     Effect.gen(function* () {
       yield* counted("warm")
-      // without cutting, each of these takes minutes
+      // Without cutting, each of these texts takes minutes.
       for (const piece of ["a", " ", "日", "\u{1f98a}", "=-"]) {
         const { cost, count } = yield* measured(counted(piece.repeat(2_000_000)))
         assert.isAbove(count, 1000)

@@ -1,4 +1,4 @@
-/** Answers of a provider of one style for a client of the other: whole ones, and streams. */
+/** Answers of a provider of one style for a client of the other: whole answers and streams. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { isObject, textOf } from "../../src/layers/gateway/json.ts"

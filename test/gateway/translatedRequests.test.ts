@@ -1,4 +1,4 @@
-/** Requests of one style at a provider of the other: what the provider gets. */
+/** Requests of one style as a provider of the other style gets them. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { isObject } from "../../src/layers/gateway/json.ts"
@@ -16,7 +16,7 @@ const translated = (style: Style, body: object): unknown => Result.getOrThrow(tr
 
 const text = (said: string) => ({ type: "text", text: said })
 
-/** One message of a user, of these parts or blocks. */
+/** One message of a user with these parts or blocks. */
 const ofUser = (...content: ReadonlyArray<object>) => ({ messages: [{ role: "user", content }] })
 
 const png = "data:image/png;base64,aWNvbg=="
@@ -30,7 +30,7 @@ const both = (name: string, chatMembers: object, messagesMembers: object): Reado
   [`${name}, for a provider of chat completions`, "anthropic", messagesMembers, { ...chatMembers }]
 ]
 
-/** Members that are the same thing in both styles, so the table is read in both directions. */
+/** Members with the same meaning in both styles, so the table is read in both directions. */
 const alike: ReadonlyArray<Row> = [
   ...both("temperature and top_p", { temperature: 0.5, top_p: 0.9 }, { temperature: 0.5, top_p: 0.9 }),
   ...both("stop sequences", { stop: ["a", "b"] }, { stop_sequences: ["a", "b"] }),
@@ -435,7 +435,7 @@ describe("A request in the other style", () => {
     ]
   }
 
-  /** They would be lost on the way, and the answer be another than the one that is paid for. */
+  /** The members would be lost, and the answer would differ from the paid one. */
   const ofAWrongKind: Rejections = {
     openai: [
       ["a text for tools", { tools: "x" }, "tools"],
