@@ -116,7 +116,7 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
         /north\/html .*200 .*no answer of the provider's style: look at style and base_url/,
         /north\/silent .*- .*no answer within 30s/,
         /north\/reasoning .*400 .*nothing/,
-        /north\/poor .*400 .*the account there is refused: Your credit balance is too low/,
+        /north\/poor .*400 .*the provider refuses the account: Your credit balance is too low/,
         /nobody\/plain .*- .*no connection \(ECONNREFUSED\): look at base_url/
       ]
       for (const each of said) assert.match(ran.out, each)

@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
   /** The answer does not wait for an unreachable database: the reservation stays, and the settlement is retried. */
   const settle = (ended: EndedCall) =>
     Effect.catchCause(settled(ended), (cause) =>
-      Effect.logWarning("a call could not be settled: it is tried again", cause).pipe(
+      Effect.logWarning("a call could not be settled and is retried", cause).pipe(
         Effect.andThen(
           Effect.sandbox(settled(ended)).pipe(
             Effect.retry(settleRetries),

@@ -118,7 +118,7 @@ const problemIn = (
   status: number,
   bytes: Buffer | undefined
 ): string | null => {
-  if (bytes === undefined) return "a larger answer than any to one token: look at base_url"
+  if (bytes === undefined) return "the answer is larger than one token can be: look at base_url"
   if (status === 200) {
     const read = readAnswer(bytes, {
       endpoint,
@@ -138,18 +138,18 @@ const problemIn = (
   return `${accountFault === undefined ? meaningOf(status) : accountProblem}: ${message}`
 }
 
-const accountProblem = "the account there is refused"
+const accountProblem = "the provider refuses the account"
 
 const meaningOf = (status: number): string => {
   if (status >= 500) return "the provider fails"
-  if (status >= 300 && status < 400) return "it is elsewhere: look at base_url"
+  if (status >= 300 && status < 400) return "the request is redirected: look at base_url"
   return meanings.get(status) ?? "the request is refused"
 }
 
 const meanings: ReadonlyMap<number, string> = new Map([
   [401, "the key is refused"],
   [402, "there is no credit"],
-  [403, "the key may not do this"],
+  [403, "the key lacks the permission"],
   [404, "no such model, or not at this base_url"],
   [429, "the limit is reached"]
 ])

@@ -109,7 +109,10 @@ export const countOrEstimate = (count: () => Promise<number>, estimate: () => nu
   Effect.tryPromise(count).pipe(
     Effect.catch((error) =>
       Effect.as(
-        Effect.logWarning("the tokens of a call could not be counted: four bytes are taken for one", error),
+        Effect.logWarning(
+          "the tokens of a call could not be counted: they are estimated at four bytes each",
+          error
+        ),
         estimate()
       )
     )

@@ -203,7 +203,7 @@ const make = Effect.gen(function* () {
     )
     if (rows.length > 0) {
       yield* Effect.logWarning(
-        "gateway calls ended with their process: what they had reserved is free again"
+        "gateway calls ended with their process: their reservations were released"
       ).pipe(Effect.annotateLogs({ calls: rows.length }))
     }
     return rows.length
