@@ -200,7 +200,7 @@ export class Gateway extends Context.Service<
     readonly routes: Effect.Effect<ReadonlyArray<RouteHealth>>
     /** A call's error in this style. */
     readonly errorAnswer: (style: Style, error: CallError, requestId: string) => ErrorAnswer
-    /** Any other error in this style: an unknown path, or an instance that cannot serve. */
+    /** Any other error in this style, such as an unknown path, or an instance that cannot serve. */
     readonly inStyle: (style: Style, rejected: RejectedRequest, requestId: string) => ErrorAnswer
   }
 >()("auspex/services/Gateway") {}

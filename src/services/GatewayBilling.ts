@@ -18,7 +18,7 @@ export interface OpenCall {
   readonly stream: boolean
   /** The call's maximum cost in micro-credits; if it is 0, nothing is reserved or charged. */
   readonly reserved: bigint
-  /** In milliseconds since 1970. */
+  /** The unit is milliseconds since 1970. */
   readonly createdAt: number
 }
 

@@ -223,10 +223,10 @@ export const maximumName = ({ body, endpoint }: Admitted): string => {
 }
 
 /*
- * How many tokens a prompt has at most, without a tokenizer: no tokenizer makes more tokens of a text than it has bytes,
- * so "a text's bytes bound its tokens, plus 16 a message; an image counts as the model's `image_tokens`, not its bytes".
- * What is neither text nor an image of a message counts with the bytes of its JSON, which are never fewer than its text.
- * Every call passes here, so it adds up in place and makes no lists.
+ * The bound of a prompt's tokens needs no tokenizer, because no tokenizer makes more tokens of a text than it has bytes: "a text's bytes
+ * bound its tokens, plus 16 a message; an image counts as the model's `image_tokens`, not its bytes". Content that is neither text nor an
+ * image of a message counts with the bytes of its JSON, which are never fewer than its text. Every call passes here, so the code adds up
+ * in place and makes no lists.
  */
 
 interface PromptSize {

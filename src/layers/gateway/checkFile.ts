@@ -15,9 +15,9 @@ import type { Upstream } from "./upstream.ts"
 
 /** A request to a route with one of its provider's keys. */
 export interface TriedRoute {
-  /** As `provider/model`. */
+  /** The route in the form `provider/model`. */
   readonly route: string
-  /** Where the file names the key; null: the provider needs none. */
+  /** The key's place in the file; null if the provider needs none. */
   readonly key: string | null
   /** Null if nothing was answered. */
   readonly status: number | null

@@ -17,7 +17,7 @@ interface Circuit {
   /** Epoch milliseconds, like all times in this file; 0 means closed. */
   openUntil: number
   openedAt: number
-  /** When the half-open probe began. */
+  /** The beginning of the half-open probe. */
   probeSince: number
 }
 

@@ -109,10 +109,7 @@ export const countOrEstimate = (count: () => Promise<number>, estimate: () => nu
   Effect.tryPromise(count).pipe(
     Effect.catch((error) =>
       Effect.as(
-        Effect.logWarning(
-          "the tokens of a call could not be counted: they are estimated at four bytes each",
-          error
-        ),
+        Effect.logWarning("the tokens of a call could not be counted: four bytes count as one", error),
         estimate()
       )
     )
