@@ -37,7 +37,7 @@ const showAgent = Command.make(
     const client = yield* session.administrator
     yield* session.show(yield* client.admin.getAgent({ params: { agent_id: id } }), agentDetails)
   })
-).pipe(Command.withDescription("An agent as it sees itself"))
+).pipe(Command.withDescription("An agent's own view of itself"))
 
 const change = (suspended: boolean) =>
   Effect.fn("agents.change")(function* ({ id }: { readonly id: string }) {
@@ -60,7 +60,7 @@ const rotateSecret = Command.make(
   {
     ...agentId,
     keepKeys: Flag.Boolean("keep-keys").pipe(
-      Flag.withDescription("Let the agent's gateway keys live on; without it they end with the old secret"),
+      Flag.withDescription("Keep the agent's gateway keys; otherwise they end with the old secret"),
       Flag.withoutNegation,
       Flag.withDefault(false)
     )
@@ -80,7 +80,9 @@ const rotateSecret = Command.make(
       ].join("\n")
     )
   })
-).pipe(Command.withDescription("A new client_secret for an agent, whose gateway keys end with the old one"))
+).pipe(
+  Command.withDescription("Make a new client_secret for an agent, whose gateway keys end with the old one")
+)
 
 const grantAgent = Command.make(
   "grant",

@@ -39,7 +39,7 @@ const importTournament = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Archive a tournament that is over, as a whole and for ever; the same file again changes nothing"
+    "Archive a finished tournament, as a whole and for ever; the same file again changes nothing"
   )
 )
 
@@ -51,9 +51,9 @@ const list = Command.make(
     const page = yield* session.anyone.public.archive({ query: pageQueryOf(flags) })
     yield* session.showPage(page, columns, "Nothing is archived.")
   })
-).pipe(Command.withDescription("What is archived, last ended first"))
+).pipe(Command.withDescription("Archived tournaments, the last ended first"))
 
 export const archive = Command.make("archive").pipe(
   Command.withSubcommands([importTournament, list]),
-  Command.withDescription("Tournaments that are over")
+  Command.withDescription("Finished tournaments")
 )

@@ -69,22 +69,22 @@ const create = Command.make(
   {
     asset: Flag.String("asset").pipe(Flag.withDescription("The target's key, for example GC")),
     deadline: Flag.String("deadline").pipe(
-      Flag.withDescription('When predictions end: ISO 8601, or from now ("in 2 hours")')
+      Flag.withDescription('The end of predictions: ISO 8601, or from now ("in 2 hours")')
     ),
     resolveAt: Flag.String("resolve-at").pipe(
-      Flag.withDescription("From when on the first price observed is the closing price; likewise")
+      Flag.withDescription("The first price observed from this instant on is the closing price; likewise")
     ),
     openPrice: Flag.Finite("open-price").pipe(
-      Flag.withDescription("Default: the latest price known"),
+      Flag.withDescription("Default: the latest known price"),
       Flag.optional
     ),
     deadZone: Flag.String("dead-zone").pipe(
-      Flag.withDescription("Percent; default: the target's. none: settles by the target's live one"),
+      Flag.withDescription("Percent; default: the target's. none: the target's live dead zone settles it"),
       Flag.optional
     ),
     question: Flag.String("question").pipe(Flag.optional),
     eventId: Flag.String("event-id").pipe(
-      Flag.withDescription("The market event it is about"),
+      Flag.withDescription("The market event of the challenge"),
       Flag.withSchema(EventId),
       Flag.optional
     ),

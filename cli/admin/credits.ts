@@ -12,9 +12,9 @@ import { Session, pageFlags, pageQueryOf } from "./session.ts"
 
 export const grantFlags = {
   amount: Argument.Finite("AMOUNT").pipe(Argument.withDescription("Credits, with at most 6 decimals")),
-  reason: Flag.String("reason").pipe(Flag.withDescription("What for; the receiver sees it")),
+  reason: Flag.String("reason").pipe(Flag.withDescription("The reason, which the receiver sees")),
   key: Flag.String("key").pipe(
-    Flag.withDescription("What makes this grant one: sent again with the same key, it gives nothing more")
+    Flag.withDescription("The grant's key: a second request with the same key grants nothing more")
   )
 }
 
@@ -58,12 +58,12 @@ const check = Command.make(
       ].join("\n")
     )
     if (checked.differences.length > 0) {
-      return yield* new CommandFailed({ message: "The ledger is not as it must be: see above." })
+      return yield* new CommandFailed({ message: "The ledger violates an invariant: see above." })
     }
   })
 ).pipe(
   Command.withDescription(
-    "Prove every invariant of the ledger at one moment, and say how much credit is where; exits with 1 when one fails"
+    "Check every invariant of the ledger at one moment, and show where the credit is; exits with 1 if one fails"
   )
 )
 
@@ -100,7 +100,7 @@ const list = Command.make(
     const page = yield* client.admin.purchases({ query: pageQueryOf(flags) })
     yield* session.showPage(page, columns, "Nobody has set out to buy credit.")
   })
-).pipe(Command.withDescription("What owners set out to buy, newest first, with refunds and disputes"))
+).pipe(Command.withDescription("Purchases that owners began, newest first, with refunds and disputes"))
 
 export const purchases = Command.make("purchases").pipe(
   Command.withSubcommands([list]),

@@ -48,7 +48,7 @@ const importEvents = Command.make(
     }
     yield* session.show({ events: stored }, ({ events }) => session.fitted(events, columns))
   })
-).pipe(Command.withDescription("Import market events; those whose event_id exists are updated"))
+).pipe(Command.withDescription("Import market events; events with a known event_id are updated"))
 
 export const events = Command.make("events").pipe(
   Command.withSubcommands([importEvents]),

@@ -38,7 +38,7 @@ const check = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Ask each route of a file for one token, from this machine and with the keys set here; exits with 1 when one fails"
+    "Request one token from each route of a file, from this machine and with the keys set here; exits with 1 if one fails"
   )
 )
 
@@ -73,7 +73,7 @@ const routes = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "The routes of every model: health, cooldown and latency at the instance that answers, since it began"
+    "The routes of every model: health, cooldown and latency at the answering instance since its start"
   )
 )
 
@@ -101,7 +101,7 @@ const usage = Command.make(
   "usage",
   {
     by: Flag.Literals("by", UsageGroup.literals).pipe(
-      Flag.withDescription("What calls are summed by (default model)"),
+      Flag.withDescription("The attribute that groups calls (default model)"),
       Flag.withDefault("model")
     ),
     from: Flag.String("from").pipe(
@@ -112,7 +112,10 @@ const usage = Command.make(
       Flag.withDescription("Calls before this instant (default: now)"),
       Flag.optional
     ),
-    limit: Flag.Int("limit").pipe(Flag.withDescription("How many rows at most, 1 to 1000"), Flag.optional)
+    limit: Flag.Int("limit").pipe(
+      Flag.withDescription("The maximum number of rows, 1 to 1000"),
+      Flag.optional
+    )
   },
   Effect.fn("gateway.usage")(function* ({ by, from, limit, to }) {
     const session = yield* Session
@@ -138,7 +141,7 @@ const usage = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "What calls came to by model, provider, agent or day, with what providers charge where the gateway's file has it"
+    "Sums of calls by model, provider, agent or day, with the providers' charges if the gateway's file gives them"
   )
 )
 

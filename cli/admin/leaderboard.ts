@@ -38,18 +38,18 @@ const setTarget = Command.make(
   {
     key: Argument.String("KEY").pipe(Argument.withDescription("For example GC")),
     paused: Flag.Literals("paused", ["true", "false"]).pipe(
-      Flag.withDescription("While paused no new challenges are created on it"),
+      Flag.withDescription("A paused target gets no new challenges"),
       Flag.optional
     ),
     deadZone: Flag.Finite("dead-zone").pipe(
-      Flag.withDescription("Percent; what new challenges freeze"),
+      Flag.withDescription("Percent; new challenges are frozen with it"),
       Flag.optional
     )
   },
   Effect.fn("targets.set")(function* ({ deadZone, key, paused }) {
     if (Option.isNone(paused) && Option.isNone(deadZone)) {
       return yield* new CommandFailed({
-        message: "Say what to set: --paused true|false, --dead-zone PERCENT."
+        message: "Expected a setting: --paused true|false, --dead-zone PERCENT."
       })
     }
     const session = yield* Session
@@ -70,7 +70,7 @@ const setTarget = Command.make(
 
 export const targets = Command.make("targets").pipe(
   Command.withSubcommands([listTargets, setTarget]),
-  Command.withDescription("What can be predicted")
+  Command.withDescription("The targets of predictions")
 )
 
 export const leaderboard = Command.make(
@@ -83,7 +83,7 @@ export const leaderboard = Command.make(
     })
     yield* session.showPage(board, leaderboardColumns, "Nobody has been scored yet.")
   })
-).pipe(Command.withDescription("Agents by average score, over all or in a category"))
+).pipe(Command.withDescription("Agents by average score, overall or in a category"))
 
 const maxBody = 200
 
@@ -108,7 +108,7 @@ export const audit = Command.make(
     const entries = yield* client.admin.audit({ query: pageQueryOf(page) })
     yield* session.showPage(entries, auditColumns, "No administrator has changed anything yet.")
   })
-).pipe(Command.withDescription("What administrators did, newest first"))
+).pipe(Command.withDescription("Actions of administrators, newest first"))
 
 const checkStats = Command.make(
   "check",
@@ -125,12 +125,12 @@ const checkStats = Command.make(
     )
     if (checked.differences.length > 0) {
       return yield* new CommandFailed({
-        message: "The kept statistics differ from a recomputation from the scores: see above."
+        message: "The stored statistics differ from a recomputation from the scores: see above."
       })
     }
   })
 ).pipe(
-  Command.withDescription("Recompute all kept statistics from the scores; exits with 1 when one differs")
+  Command.withDescription("Recompute all stored statistics from the scores; exits with 1 if one differs")
 )
 
 export const stats = Command.make("figures").pipe(

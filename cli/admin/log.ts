@@ -50,20 +50,16 @@ const auditLog = Command.make(
       })
     }
   })
-).pipe(
-  Command.withDescription(
-    "Compare the whole log with everything that is stored; exits with 1 when something differs"
-  )
-)
+).pipe(Command.withDescription("Compare the whole log with the database; exits with 1 if something differs"))
 
 const continueLog = Command.make(
   "continue",
   {
     reason: Flag.String("reason").pipe(
-      Flag.withDescription("Why, for the audit log; the public log has its hash")
+      Flag.withDescription("The reason, for the audit log; the public log has its hash")
     ),
     origin: Flag.String("origin").pipe(
-      Flag.withDescription("Another name for the log, where signed entries are lost for good"),
+      Flag.withDescription("Another name for the log, if signed entries are lost for good"),
       Flag.optional
     )
   },
@@ -93,7 +89,7 @@ const continueLog = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Let the log go on after a failover or a restore, or on a new instance: say that nobody was shown a newer checkpoint than the log has"
+    "Let the log go on after a failover or a restore, or on a new instance: declares that nobody was shown a newer checkpoint than the log's"
   )
 )
 

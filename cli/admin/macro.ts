@@ -44,7 +44,7 @@ const details = (challenge: MacroChallenge): string =>
   ])
 
 const confirm = Flag.Boolean("confirm").pipe(
-  Flag.withDescription("Take the value although it looks mistyped"),
+  Flag.withDescription("Accept the value although it looks mistyped"),
   Flag.withoutNegation,
   Flag.withDefault(false)
 )
@@ -90,7 +90,7 @@ const create = Command.make(
       Flag.withDescription('When forecasts end: ISO 8601, or from now ("in 2 hours")')
     ),
     releaseAt: Flag.String("release-at").pipe(
-      Flag.withDescription("When the value is published; default: the deadline"),
+      Flag.withDescription("The time of publication; default: the deadline"),
       Flag.optional
     ),
     binEdges: Flag.String("bin-edges").pipe(
@@ -103,11 +103,11 @@ const create = Command.make(
       Flag.withDefault(0)
     ),
     referenceScale: Flag.String("reference-scale").pipe(
-      Flag.withDescription("Default: from the earlier prints of the series. none: without a frozen scale"),
+      Flag.withDescription("Default: computed from the earlier prints of the series. none: no frozen scale"),
       Flag.optional
     ),
     decimalStep: Flag.Finite("decimal-step").pipe(
-      Flag.withDescription("Between neighbouring values as they are published, for example 0.1"),
+      Flag.withDescription("The step between neighbouring published values, for example 0.1"),
       Flag.optional
     ),
     unit: Flag.String("unit").pipe(Flag.withDescription("For example %"), Flag.optional),
@@ -212,11 +212,11 @@ const listProposals = Command.make(
       "No first print waits for an administrator."
     )
   })
-).pipe(Command.withDescription("First prints found for challenges that wait for their value, oldest first"))
+).pipe(Command.withDescription("First prints found for challenges without a value, oldest first"))
 
 const acceptProposal = Command.make(
   "accept",
-  { id: Argument.String("ID").pipe(Argument.withDescription("Of the challenge")), confirm },
+  { id: Argument.String("ID").pipe(Argument.withDescription("The challenge's id")), confirm },
   Effect.fn("macro.accept")(function* ({ confirm, id: challenge_id }) {
     const session = yield* Session
     const client = yield* session.administrator
@@ -235,7 +235,7 @@ const acceptProposal = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Settle a challenge by its proposed value; instead of one that is wrong, resolve it by the right one, or void it"
+    "Settle a challenge by its proposed value; if that is wrong, resolve it by the right one, or void it"
   )
 )
 
@@ -246,5 +246,5 @@ const proposals = Command.make("proposals").pipe(
 
 export const macro = Command.make("macro").pipe(
   Command.withSubcommands([list, create, resolve, proposals, voided, amendMacro, results]),
-  Command.withDescription("Macro challenges: values that will be published")
+  Command.withDescription("Macro challenges, about values that will be published")
 )

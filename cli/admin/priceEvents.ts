@@ -61,20 +61,23 @@ const create = Command.make(
     kind: Flag.Literals("kind", PriceEventKind.literals),
     asset: Flag.String("asset").pipe(Flag.withDescription("BTC or ETH")),
     deadline: Flag.String("deadline").pipe(
-      Flag.withDescription('When predictions end: ISO 8601, or from now ("in 2 hours")')
+      Flag.withDescription('The end of predictions: ISO 8601, or from now ("in 2 hours")')
     ),
     resolveAt: Flag.String("resolve-at").pipe(
       Flag.withDescription(
-        "The midnight (UTC) that ends the day, or the week, which is a Monday; of a barrier any hour"
+        "The midnight (UTC) that ends the day, or on a Monday the week; for a barrier any hour"
       )
     ),
-    level: Flag.Finite("level").pipe(Flag.withDescription("Of barrier and threshold"), Flag.optional),
+    level: Flag.Finite("level").pipe(
+      Flag.withDescription("The level of a barrier or threshold"),
+      Flag.optional
+    ),
     windowFrom: Flag.String("window-from").pipe(
-      Flag.withDescription("Of a barrier: the first hour that counts; default: the next one"),
+      Flag.withDescription("The first hour that counts for a barrier; default: the next one"),
       Flag.optional
     ),
     referenceScale: Flag.Finite("reference-scale").pipe(
-      Flag.withDescription("Of numeric_close and count_days; default: computed"),
+      Flag.withDescription("The scale of numeric_close and count_days; default: computed"),
       Flag.optional
     ),
     question: Flag.String("question").pipe(Flag.optional)
@@ -101,7 +104,7 @@ const create = Command.make(
     yield* session.show(created, details)
   })
 ).pipe(
-  Command.withDescription("Ask whether, or where, a price will be"),
+  Command.withDescription("Create a question about a future price"),
   Command.withExamples([
     {
       command:

@@ -60,7 +60,7 @@ const importPrices = Command.make(
       Flag.optional
     ),
     interval: Flag.Literals("interval", ["1h", "1d"]).pipe(
-      Flag.withDescription("How long the file's candles are"),
+      Flag.withDescription("The length of the file's candles"),
       Flag.optional
     )
   },
@@ -110,7 +110,7 @@ const quarantine = Command.make("quarantine", {}, () =>
       Command.withDescription("Prices that contradict stored ones, oldest first")
     )
   ]),
-  Command.withDescription("Prices that wait for a decision")
+  Command.withDescription("Prices that await a decision")
 )
 
 const decide = Command.make(
@@ -127,7 +127,7 @@ const decide = Command.make(
       Flag.withoutNegation,
       Flag.withDefault(false)
     ),
-    reason: Flag.String("reason").pipe(Flag.withDescription("Why; kept for ever"))
+    reason: Flag.String("reason").pipe(Flag.withDescription("The reason; kept for ever"))
   },
   Effect.fn("prices.decide")(function* ({ accept, id, reason, reject }) {
     if (accept === reject) {

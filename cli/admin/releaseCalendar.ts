@@ -41,7 +41,7 @@ const show = Command.make(
     const client = yield* session.administrator
     yield* print(yield* client.admin.releaseCalendar())
   })
-).pipe(Command.withDescription("What is planned, and the challenges that were made of it"))
+).pipe(Command.withDescription("Planned releases, and the challenges made of them"))
 
 const set = Command.make(
   "set",
@@ -61,7 +61,7 @@ const set = Command.make(
     yield* print(yield* client.admin.replaceReleaseCalendar({ payload }))
   })
 ).pipe(
-  Command.withDescription("Replace the whole calendar; challenges that were made stay as they are"),
+  Command.withDescription("Replace the whole calendar; existing challenges stay as they are"),
   Command.withExamples([
     {
       command: "npm run admin -- release-calendar show --json > calendar.json",
@@ -72,5 +72,5 @@ const set = Command.make(
 
 export const releaseCalendar = Command.make("release-calendar").pipe(
   Command.withSubcommands([show, set]),
-  Command.withDescription("Macro releases that challenges are made of, some days before each")
+  Command.withDescription("Macro releases; each becomes challenges some days before")
 )

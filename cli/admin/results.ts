@@ -131,7 +131,7 @@ export const results = Command.make(
       ].join("\n")
     )
   })
-).pipe(Command.withDescription("How a challenge came out, and who said what once its deadline has passed"))
+).pipe(Command.withDescription("A challenge's outcome and, after its deadline, its predictions"))
 
 const versionColumns: ReadonlyArray<Column<SettledChallenge["versions"][number]>> = [
   { title: "version", of: ({ version }) => version },
@@ -166,14 +166,14 @@ export const amendDirectional = Command.make(
   "amend",
   {
     id: challengeId,
-    closePrice: Flag.Finite("close-price").pipe(Flag.withDescription("What it is decided by instead")),
+    closePrice: Flag.Finite("close-price").pipe(Flag.withDescription("The correct price")),
     reason
   },
   Effect.fn("challenges.amend")(function* ({ closePrice, id: challenge_id, reason: why }) {
     yield* amend(challenge_id, { close_price: closePrice, reason: why })
   })
 ).pipe(
-  Command.withDescription("Correct the price that a settled challenge was decided by: it is scored anew"),
+  Command.withDescription("Correct the closing price of a settled challenge: it is scored anew"),
   Command.withExamples([
     {
       command: 'npm run admin -- challenges amend ID --close-price 2031 --reason "The exchange corrected it"'
@@ -185,18 +185,14 @@ export const amendMacro = Command.make(
   "amend",
   {
     id: challengeId,
-    value: Flag.Finite("value").pipe(
-      Flag.withDescription("What it is decided by instead; below zero as --value=-0.1")
-    ),
+    value: Flag.Finite("value").pipe(Flag.withDescription("The correct value; below zero as --value=-0.1")),
     reason
   },
   Effect.fn("macro.amend")(function* ({ id: challenge_id, reason: why, value }) {
     yield* amend(challenge_id, { actual_value: value, reason: why })
   })
 ).pipe(
-  Command.withDescription(
-    "Correct the value that a challenge was settled by: it is scored anew; no credit moves"
-  ),
+  Command.withDescription("Correct the value of a settled challenge: it is scored anew; no credit moves"),
   Command.withExamples([
     { command: 'npm run admin -- macro amend ID --value 3.2 --reason "The office corrected its own figure"' }
   ])
@@ -207,11 +203,11 @@ export const amendPriceEvent = Command.make(
   {
     id: challengeId,
     closePrice: Flag.Finite("close-price").pipe(
-      Flag.withDescription("Of a threshold its close, of a barrier the price nearest to its level"),
+      Flag.withDescription("The close of a threshold, or the price nearest to a barrier's level"),
       Flag.optional
     ),
     value: Flag.Finite("value").pipe(
-      Flag.withDescription("Of a close, or of a count of days"),
+      Flag.withDescription("The value of a close or of a count of days"),
       Flag.optional
     ),
     reason
@@ -223,4 +219,4 @@ export const amendPriceEvent = Command.make(
       reason: why
     })
   })
-).pipe(Command.withDescription("Correct what a settled question was decided by: it is scored anew"))
+).pipe(Command.withDescription("Correct the outcome of a settled question: it is scored anew"))

@@ -89,11 +89,11 @@ export const layer = (input: SessionInput) => Layer.effect(Session, make(input))
 
 export const pageFlags = {
   limit: Flag.Int("limit").pipe(
-    Flag.withDescription("How many at most, 1 to 200 (default 50)"),
+    Flag.withDescription("The maximum number of items, 1 to 200 (default 50)"),
     Flag.optional
   ),
   cursor: Flag.String("cursor").pipe(
-    Flag.withDescription("Continue where the page before ended"),
+    Flag.withDescription("Continue where the previous page ended"),
     Flag.optional
   )
 }

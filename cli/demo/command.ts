@@ -30,33 +30,31 @@ const flags = {
   from: Flag.String("from").pipe(
     Flag.withMetavar("TIME"),
     Flag.withDescription(
-      "The hour of the file to begin with, for example 2023-03-10T00:00:00Z (default: a day into it)"
+      "The first hour of the file to play, for example 2023-03-10T00:00:00Z (default: a day into it)"
     ),
     Flag.withSchema(Instant),
     Flag.optional
   ),
   asset: Flag.String("asset").pipe(
-    Flag.withDescription("The target whose prices they are (default: ETH)"),
+    Flag.withDescription("The target of the prices (default: ETH)"),
     Flag.withDefault("ETH")
   ),
   rounds: Flag.Int("rounds").pipe(
-    Flag.withDescription("How many hours to play (default: 24)"),
+    Flag.withDescription("The number of hours to play (default: 24)"),
     Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxRounds }))),
     Flag.withDefault(24)
   ),
   speed: Flag.Finite("speed").pipe(
-    Flag.withDescription("Hours of the file in a minute (default: 60)"),
+    Flag.withDescription("Hours of the file to play in a minute (default: 60)"),
     Flag.withSchema(between(1, 120)),
     Flag.withDefault(60)
   ),
   seed: Flag.Int("seed").pipe(
-    Flag.withDescription("Of the made-up prices (default: 1)"),
+    Flag.withDescription("The seed of the made-up prices (default: 1)"),
     Flag.withDefault(1)
   ),
   url: urlFlag.pipe(
-    Flag.withDescription(
-      "Play on this server instead of one of the demonstration's own; prices stay there for ever"
-    ),
+    Flag.withDescription("Play on this server instead of the demonstration's own; its prices stay for ever"),
     Flag.optional
   ),
   token: tokenFlag

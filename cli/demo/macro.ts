@@ -12,7 +12,7 @@ const flags = {
     Flag.withDescription("A price index: CSV with month,index, none missing, for example 2020-01,257.971")
   ),
   months: Flag.Int("months").pipe(
-    Flag.withDescription("How many of the last months of the file are forecast (default: 48)"),
+    Flag.withDescription("The number of last months of the file to forecast (default: 48)"),
     Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 120 }))),
     Flag.withDefault(48)
   )

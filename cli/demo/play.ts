@@ -228,7 +228,7 @@ export const fromFile = Effect.fnUntraced(function* (
   }
   const hours = read.candles.map(({ close, open, time }) => ({ open, close, label: labelOf(time) }))
   if (hours.some(({ open, close }) => open <= 0 || close <= 0)) {
-    return yield* new CommandFailed({ message: `${file}: prices that are played must be above 0.` })
+    return yield* new CommandFailed({ message: `${file}: played prices must be above 0.` })
   }
   if (from === undefined) return cut(hours, rounds, undefined)
   const start = read.candles.findIndex(({ time }) => DateTime.isGreaterThanOrEqualTo(time, from))

@@ -54,9 +54,7 @@ export const verify = Command.make(
     ),
     receipt: Flag.String("receipt").pipe(
       Flag.withMetavar("FILE"),
-      Flag.withDescription(
-        "What the agent got as the answer to its prediction, to be held against the proof"
-      ),
+      Flag.withDescription("The server's answer to the prediction, to be compared with the proof"),
       Flag.optional
     ),
     json: Flag.Boolean("json").pipe(

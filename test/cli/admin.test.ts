@@ -464,7 +464,7 @@ layer(testServer())("The administrators' commands", (it) => {
       assert.notInclude(tampered.out, " 0 differences.")
       assert.strictEqual(
         tampered.err,
-        "admin: The kept statistics differ from a recomputation from the scores: see above."
+        "admin: The stored statistics differ from a recomputation from the scores: see above."
       )
       yield* sql`update agent_stats set score_sum = score_sum - 1`
     })
@@ -634,7 +634,7 @@ layer(testServer())("The administrators' commands for credit", (it) => {
         "account gateway_revenue has 1 micro-credits and holds 0, its transfers say 0 and 0"
       )
       assert.include(ran.out, "accounts_moved_by_transfers of accounts is missing or switched off")
-      assert.strictEqual(ran.err, "admin: The ledger is not as it must be: see above.")
+      assert.strictEqual(ran.err, "admin: The ledger violates an invariant: see above.")
     })
   )
 })

@@ -18,7 +18,7 @@ const week = 7
 
 const flags = {
   weeks: Flag.Int("weeks").pipe(
-    Flag.withDescription("How many weeks to play (default: 13, a quarter)"),
+    Flag.withDescription("The number of weeks to play (default: 13, a quarter)"),
     Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 52 }))),
     Flag.withDefault(13)
   ),
@@ -33,7 +33,10 @@ const flags = {
     Flag.withDescription("Recordings to replay, as for AUSPEX_PRICE_REPLAY_DIR (default: made-up prices)"),
     Flag.optional
   ),
-  seed: Flag.Int("seed").pipe(Flag.withDescription("Of what is made up (default: 1)"), Flag.withDefault(1))
+  seed: Flag.Int("seed").pipe(
+    Flag.withDescription("The seed of made-up prices (default: 1)"),
+    Flag.withDefault(1)
+  )
 }
 
 type Input = Command.Command.Config.Infer<typeof flags>
