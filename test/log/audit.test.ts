@@ -82,10 +82,7 @@ const unrecorded: Readonly<Record<string, string>> = {
   "log_keys.added_at": "the entry of a key says where in the log it took over"
 }
 
-/**
- * Columns of an agent that no entry records: none says whose a record is, and the check of the ledger compares
- * claim_grant.
- */
+/** Columns of an agent that no entry records: none says whose it is; the check of the ledger compares claim_grant. */
 const unrecordedOfAgents = new Set(
   `type bio languages model_provider model_name model_version model_capability_tag operator_contact hosting_mode
    policy_profile owner_org disclosure_level default_spaces requested_scopes webhook_scope provisional_until challenge_passed_at

@@ -59,10 +59,7 @@ describe("The kill of a process that keeps the log", () => {
       Effect.map(logState, (log) => log.size === size)
     )
 
-  /**
-   * Where the process is held up, what has happened by then, and what it must leave when `signed` entries were signed
-   * before.
-   */
+  /** The lock that holds up the process, its progress by then, and the log that it must leave after `signed` entries. */
   const steps = [
     {
       table: "log_nodes",

@@ -853,10 +853,7 @@ const world = Effect.gen(function* () {
 /** The codes of privileges, and of the triggers that keep records. */
 const refusals = new Set(["42501", "23001"])
 
-/**
- * Changes that the role that runs can make all the same, for its own work is just that: where, why, and which of the
- * above.
- */
+/** Changes that the role that runs can make all the same, since they are its own work: where, why, and which. */
 const ownWork: ReadonlyArray<readonly [table: string, why: string, what: ReadonlyArray<string>]> = [
   [
     "predictions",

@@ -12,10 +12,7 @@ import { publicFixture } from "../support/publicFixture.ts"
 import { get, post, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
 
-/**
- * Makes every call of `test_pause` take this long, once a transaction: longer than its limit, shorter than other
- * statements may.
- */
+/** Makes calls of `test_pause` take this long, once a transaction: beyond its limit, within other statements' limit. */
 const pausing = (seconds: number) =>
   Effect.flatMap(
     SqlClient.SqlClient,

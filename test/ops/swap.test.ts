@@ -1,6 +1,6 @@
 /**
- * Every service is a contract, so a test (or another product) puts its own layer in the place of ours. What depends on
- * the swapped service is built anew on top of it: `Layer.fresh`, because a layer is otherwise built once.
+ * Every service is a contract, so a test (or another product) puts its own layer in the place of ours. Layers
+ * that depend on the swapped service are built anew on top of it: `Layer.fresh`, for a layer is otherwise built once.
  */
 import { assert, layer } from "@effect/vitest"
 import { BigDecimal, DateTime, Effect, Layer } from "effect"

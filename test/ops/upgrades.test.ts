@@ -1,7 +1,4 @@
-/**
- * An upgrade in any order: no instance writes what an older program could not read before every instance is of the new
- * version.
- */
+/** An upgrade in any order: nothing is written that an older program could not read before every instance is new. */
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
