@@ -65,7 +65,7 @@ const failed = (call: () => Promise<unknown>) =>
 
 layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (it) => {
   for (const kind of kinds) {
-    it.effect(`The openai client is answered (at ${kind})`, () =>
+    it.effect(`The openai client is answered (provider: ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, openai } = yield* clients()
         const model = `${kind}-plain`
@@ -80,7 +80,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       })
     )
 
-    it.effect(`The openai client streams with tools and thinking, and answers them (at ${kind})`, () =>
+    it.effect(`The openai client streams with tools and thinking, and answers (provider: ${kind})`, () =>
       Effect.gen(function* () {
         const { openai } = yield* clients()
         const { north, south } = yield* Providers
@@ -141,7 +141,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       })
     )
 
-    it.effect(`The openai client gets a response (at ${kind})`, () =>
+    it.effect(`The openai client gets a response (provider: ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, key, openai } = yield* clients()
         const model = `${kind}-plain`
@@ -166,7 +166,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       })
     )
 
-    it.effect(`The openai client streams a response with tools and reasoning, and answers (at ${kind})`, () =>
+    it.effect(`The openai client streams a response with tools and reasoning (provider: ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, openai } = yield* clients()
         const { north, south } = yield* Providers
@@ -230,7 +230,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       })
     )
 
-    it.effect(`The openai client sees a broken stream of a response as an error (at ${kind})`, () =>
+    it.effect(`The openai client sees a broken stream of a response as an error (provider: ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, openai } = yield* clients()
         let text = ""
@@ -250,7 +250,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       })
     )
 
-    it.effect(`The openai client may leave in the middle, and pays for its part (at ${kind})`, () =>
+    it.effect(`The openai client may leave in the middle, and pays for its part (provider: ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, key, openai } = yield* clients()
         yield* Effect.promise(async () => {
@@ -274,7 +274,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       })
     )
 
-    it.effect(`The openai client sees a broken stream as an error (at ${kind})`, () =>
+    it.effect(`The openai client sees a broken stream as an error (provider: ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, openai } = yield* clients()
         let text = ""
@@ -436,7 +436,7 @@ const settledCall = Effect.fnUntraced(function* (key: string) {
 
 layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk client", (it) => {
   for (const kind of kinds) {
-    it.effect(`The Anthropic client is answered (at ${kind})`, () =>
+    it.effect(`The Anthropic client is answered (provider: ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, anthropic } = yield* clients()
         const model = `${kind}-plain`
@@ -457,7 +457,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
       })
     )
 
-    it.effect(`The Anthropic client streams with tools and thinking, and answers them (at ${kind})`, () =>
+    it.effect(`The Anthropic client streams with tools and thinking, and answers (provider: ${kind})`, () =>
       Effect.gen(function* () {
         const { anthropic } = yield* clients()
         const asked = {
@@ -495,7 +495,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
       })
     )
 
-    it.effect(`The Anthropic client sees a broken stream as an error (at ${kind})`, () =>
+    it.effect(`The Anthropic client sees a broken stream as an error (provider: ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, anthropic } = yield* clients()
         const error = yield* failed(() =>
@@ -509,7 +509,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
       })
     )
 
-    it.effect(`The Anthropic client may leave in the middle, and pays for its part (at ${kind})`, () =>
+    it.effect(`The Anthropic client may leave in the middle, and pays for its part (provider: ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, anthropic, key } = yield* clients()
         yield* failed(async () => {

@@ -56,7 +56,7 @@ const clients = Effect.gen(function* () {
 layer(gatewayServer(models, {}, "usual"))("A program with ai", (it) => {
   for (const way of ["chat completions", "responses", "messages"] as const) {
     for (const kind of ["chat", "messages"] as const) {
-      it.effect(`The ai package generates and streams a text by ${way} (a provider of ${kind})`, () =>
+      it.effect(`The ai package generates and streams a text by ${way} (provider: ${kind})`, () =>
         Effect.gen(function* () {
           const { ways } = yield* clients
           const model = ways[way](`${kind}-plain`)
@@ -70,7 +70,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with ai", (it) => {
         })
       )
 
-      it.effect(`The ai package calls tools and sends their results by ${way} (at ${kind})`, () =>
+      it.effect(`The ai package calls tools and sends their results by ${way} (provider: ${kind})`, () =>
         Effect.gen(function* () {
           const { ways } = yield* clients
           const streamed = streamText({
@@ -123,7 +123,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with ai", (it) => {
 
 layer(gatewayServer(models, {}, "usual"))("A program with @langchain/openai", (it) => {
   for (const kind of ["chat", "messages"] as const) {
-    it.effect(`The package @langchain/openai invokes, streams and binds tools (a provider of ${kind})`, () =>
+    it.effect(`The package @langchain/openai invokes, streams and binds tools (provider: ${kind})`, () =>
       Effect.gen(function* () {
         const { chain } = yield* clients
         const plain = chain(`${kind}-plain`)

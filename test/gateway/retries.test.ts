@@ -145,7 +145,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
-    it.effect("A lasting failure is asked once, and client libraries may try again", () =>
+    it.effect("A provider that fails for long is asked once, and client libraries may try again", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
         const north = yield* provider

@@ -74,7 +74,7 @@ const sharedDirectory = Effect.fnUntraced(function* (
   return yield* new EmbeddedPostgresError({
     message:
       `PostgreSQL must run as ${account.name} because it refuses to run as root, and needs a directory both can ` +
-      `reach. None of ${parents.map((parent) => join(parent, "auspex")).join(", ")} can be made and is root's alone. ` +
+      `reach. None of ${parents.map((parent) => join(parent, "auspex")).join(", ")} can be made so that only root may change it. ` +
       `Make one of them (owner root, mode 0711), or start Auspex as an ordinary user.`
   })
 })
@@ -143,8 +143,8 @@ const ownerOf = Effect.fnUntraced(function* (clusterDir: string) {
   if (Option.isSome(barrier)) {
     return yield* new EmbeddedPostgresError({
       message:
-        `${clusterDir} belongs to ${owner.name}, who cannot get past ${barrier.value}. ` +
-        `Let him through (chmod o+x '${barrier.value}'), or move the data directory.`
+        `${clusterDir} belongs to ${owner.name}, who cannot pass ${barrier.value}. ` +
+        `Grant access (chmod o+x '${barrier.value}'), or move the data directory.`
     })
   }
   return owner
