@@ -78,7 +78,7 @@ const playable = Effect.fnUntraced(function* (anyone: ApiClient, asset: string) 
     const { total } = yield* anyone.public.challenges({ query: { asset, status, limit: 1 } })
     if (total > 0) {
       return yield* new CommandFailed({
-        message: `The server has ${total} ${status} challenge(s) on ${asset}, which the prices played would settle. Choose another --asset, or see: npm run admin -- challenges list --asset ${asset} --status ${status}`
+        message: `The server has ${total} ${status} challenge(s) on ${asset}, which the played prices would settle. Choose another --asset, or see: npm run admin -- challenges list --asset ${asset} --status ${status}`
       })
     }
   }
@@ -176,7 +176,7 @@ const run = Effect.fn("demo")(function* (input: Input) {
   )
   if (faults.length > 0) {
     return yield* new CommandFailed({
-      message: [`${faults.length} things are not as they must be:`, ...faults].join("\n  ")
+      message: [`${faults.length} checks failed:`, ...faults].join("\n  ")
     })
   }
 }, Effect.scoped)

@@ -154,7 +154,7 @@ const run = Effect.fn("demo.macro")(function* (input: { readonly series: string;
   )
   const meetingResults = yield* anyone.public.results({ params: { challenge_id: meeting.id }, query: {} })
   yield* Console.log(
-    `\nA meeting of the FOMC that is made up came to "${decision}", to which the reference gave ${reference[decision]}:`
+    `\nA made-up meeting of the FOMC decided "${decision}", to which the reference gave ${reference[decision]}:`
   )
   for (const { agent_name, crps, probabilities, score } of meetingResults.predictions) {
     const given = probabilities?.[decision] ?? 0

@@ -60,7 +60,7 @@ const settings = (port: number, dataDir: string, adminToken: string) => ({
 const freePort = Effect.callback<number, CommandFailed>((resume) => {
   const server = createServer()
   server.on("error", () =>
-    resume(Effect.fail(new CommandFailed({ message: "No port is free on 127.0.0.1 to start a server on." })))
+    resume(Effect.fail(new CommandFailed({ message: "No port is free on 127.0.0.1 for a server." })))
   )
   server.listen(0, "127.0.0.1", () => {
     const address = server.address()
@@ -129,7 +129,7 @@ const start = Effect.fnUntraced(function* ({ input, keepsTime, preloaded, settin
   const ended = Effect.as(Effect.exit(child.exitCode), Option.none())
   if (Option.isNone(yield* Effect.raceFirst(ready, ended))) {
     return yield* new CommandFailed({
-      message: ["The server did not start. It said:", ...output].join("\n  ")
+      message: ["The server did not start. Its output:", ...output].join("\n  ")
     })
   }
   return { url, adminToken: Redacted.make(adminToken), data, outbox: path.join(data, "outbox"), output }

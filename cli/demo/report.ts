@@ -122,7 +122,7 @@ export const conclude = Effect.fn("demo.conclude")(function* (game: Game, rounds
   const ofReceipts = (yield* Effect.forEach(game.agents, (agent) => receiptFaults(agent, rounds))).flat()
   const count = rounds.reduce((sum, { sent }) => sum + sent.size, 0)
   yield* Console.log(
-    `\n${count - ofReceipts.length} of ${count} receipts hold: each commit was recomputed, and is the one the server tells now.`
+    `\n${count - ofReceipts.length} of ${count} receipts hold: each commit was recomputed and equals the server's current one.`
   )
   return [...settlementFaults(rounds), ...ofReceipts]
 })

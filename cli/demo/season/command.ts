@@ -115,7 +115,7 @@ export const playedSeason = Effect.fn("demo.playedSeason")(function* ({ from, pr
     : yield* madeUp(DateTime.subtract(start, { weeks: historyWeeks }), weeks + historyWeeks + 1, seed)
   const last = DateTime.add(start, { days: weeks * week - 1 })
   yield* Console.log(
-    `A server replays ${Option.getOrElse(prices, () => "made-up prices of ten assets")}, from ${DateTime.formatIsoDateUtc(start)} to ${DateTime.formatIsoDateUtc(last)}. Nobody makes a challenge: its schedules do.\nStarting it with an empty database ...`
+    `A server replays ${Option.getOrElse(prices, () => "made-up prices of ten assets")}, from ${DateTime.formatIsoDateUtc(start)} to ${DateTime.formatIsoDateUtc(last)}. Its schedules make all challenges.\nStarting it with an empty database ...`
   )
   const { adminToken, moveTo, operationsUrl, outbox, url } = yield* movedServer(start, settings(directory))
   const administrator = yield* clientOf(url, adminToken)
@@ -176,7 +176,7 @@ const run = Effect.fn("demo.season")(function* (input: Input) {
   yield* Console.log(`\n${input.weeks} weeks took ${seconds} s.`)
   if (differences.length > 0) {
     return yield* new CommandFailed({
-      message: [`${differences.length} things are not as they must be:`, ...differences].join("\n  ")
+      message: [`${differences.length} checks failed:`, ...differences].join("\n  ")
     })
   }
 }, Effect.scoped)
@@ -283,7 +283,7 @@ const reportSeason = Effect.fn("demo.season.report")(function* (anyone: ApiClien
   yield* Console.log(`\nBy average, which rewards boldness:\n\n${table(byAverage.items, withoutId)}`)
   const bySkill = yield* anyone.public.leaderboard({ query: { order: "skill" } })
   yield* Console.log(
-    `\nBy skill, of which whoever knows no more than a random walk has 0:\n\n${table(bySkill.items, skillColumns)}\n`
+    `\nBy skill, which is 0 for an agent that knows no more than a random walk:\n\n${table(bySkill.items, skillColumns)}\n`
   )
   return yield* checked(administrator)
 })
