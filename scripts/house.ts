@@ -194,7 +194,7 @@ const rules: ReadonlyArray<Rule> = [
     name: "messages in pieces",
     demands: "a message is a whole sentence",
     violations: matches(
-      src.filter(({ path }) => path.startsWith("src/http/site/catalogue/")),
+      src.filter(({ path }) => path.startsWith("src/http/site/messages/")),
       /(?<text>\bisOne: boolean|\["(?=["\s,;.])[^\]\n]*\]|(?:: |=> |\? )["`][\s,;.)][^"`\n]*["`]|[^\s`"][ (]["`],?\n)/g
     )
   }

@@ -9,8 +9,8 @@ import { HttpApiSchema } from "effect/http-api"
 import { isUuid } from "../services/domain/ids.ts"
 import { Settings } from "../services/Settings.ts"
 import { chosenCoding, compressed } from "./compression.ts"
-import { SharedCache, HttpCaching, TellsAgents } from "./middleware/definitions.ts"
-import { namesOf, refusedParameters } from "./middleware/unknownFields.ts"
+import { SharedCache, HttpCaching, TellsAgents } from "./api/middleware.ts"
+import { namesOf, refusedParameters } from "./unknownFields.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 type Response = HttpServerResponse.HttpServerResponse

@@ -5,7 +5,7 @@ import { allows } from "../services/Scopes.ts"
 import type { Scope } from "../services/Scopes.ts"
 import { tokenPath } from "../services/Tokens.ts"
 import type { AgentId } from "../services/domain/ids.ts"
-import { MissingScope } from "./api/errors.ts"
+import { MissingScope } from "./errors.ts"
 
 /** Fails with it; reads what the agent has asked for, which only a refusal pays for. */
 export const missingScope = Effect.fnUntraced(function* (

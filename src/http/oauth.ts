@@ -8,11 +8,12 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import type { PresentedCredentials } from "../services/Tokens.ts"
 import { InvalidRequest } from "../services/domain/errors.ts"
 import type { FieldProblem } from "../services/domain/errors.ts"
-import { UnsupportedGrantType } from "./api/errors.ts"
+import { UnsupportedGrantType } from "./errors.ts"
 import { assertion, assertionType, id, secret } from "./api/agents.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { detailOf, problemsOf } from "./fieldProblems.ts"
-import { formType, mediaType, sentBody } from "./middleware/requestBody.ts"
+import { formType, mediaType } from "./bodyText.ts"
+import { sentBody } from "./middleware/requestBody.ts"
 
 type Sent = Readonly<Record<string, unknown>>
 

@@ -155,13 +155,13 @@ export const Comparison = Schema.Struct({
 }).annotate({ identifier: "Comparison" })
 export type Comparison = typeof Comparison.Type
 
-/** Where an agent stands on the board of skill over all. */
-export const Standing = Schema.Struct({
+/** An agent's rank on the leaderboard by skill. */
+export const Rank = Schema.Struct({
   rank: Schema.Int,
   rank_before: Schema.NullOr(Schema.Int).annotate({ description: "a week before; null without one" }),
   of: Schema.Int.annotate({ description: "how many have a rank; of more than 10 000 that number" })
 })
-export type Standing = typeof Standing.Type
+export type Rank = typeof Rank.Type
 
 /** How an agent of an owner does. */
 export const OwnRecord = Schema.Struct({
@@ -188,7 +188,7 @@ export class Skill extends Context.Service<
     readonly compare: (a: string, b: string) => Effect.Effect<Comparison, NotFound | InvalidRequest>
     readonly profile: (agentId: string) => Effect.Effect<SkillProfile, NotFound>
     /** Null without a rank: unclaimed, suspended, not scored yet, or behind the first 10 000. */
-    readonly standing: (agentId: string) => Effect.Effect<Standing | null>
+    readonly rank: (agentId: string) => Effect.Effect<Rank | null>
     readonly ofOwner: (operatorId: OperatorId) => Effect.Effect<ReadonlyArray<OwnRecord>>
     /** What the answers to a question are compared with, until now or until its deadline. */
     readonly referenceOf: (challengeId: string) => Effect.Effect<QuestionReference, NotFound>

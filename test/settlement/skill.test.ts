@@ -714,7 +714,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
         (sql) =>
           sql`insert into agent_ranks (agent_id, day, rank) values (${ranked[0]?.agent_id ?? ""}::uuid, '2001-01-01', 5)`
       )
-      const standingOf = (id: AgentId) => Skill.use((skill) => skill.standing(id))
+      const rankOf = (id: AgentId) => Skill.use((skill) => skill.rank(id))
       yield* season(
         ranked.map(({ agent_id }) => agent_id),
         7
@@ -722,8 +722,8 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
       yield* count
       const now = new Map((yield* board()).items.map(({ agent_id, rank }) => [agent_id, rank]))
       for (const { agent_id, rank } of ranked) {
-        const standing = yield* standingOf(agent_id)
-        assert.deepStrictEqual([standing?.rank, standing?.rank_before], [now.get(agent_id), rank])
+        const found = yield* rankOf(agent_id)
+        assert.deepStrictEqual([found?.rank, found?.rank_before], [now.get(agent_id), rank])
       }
       const kept = yield* rowsOf(
         Schema.Struct({ day: Schema.String }),
@@ -762,8 +762,8 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
       assert.deepStrictEqual(paged.flat(), [...onPages])
       assert.isTrue(all.every(({ group }) => group === null))
       for (const { agent_id, rank } of onPages) {
-        const standing = yield* Skill.use((skill) => skill.standing(agent_id))
-        assert.strictEqual(standing?.rank ?? null, rank)
+        const found = yield* Skill.use((skill) => skill.rank(agent_id))
+        assert.strictEqual(found?.rank ?? null, rank)
       }
       yield* daysOf(first.evidence?.days ?? 0)
     })

@@ -1,7 +1,7 @@
 /** Attacks on the forms by other sites, replays and malformed bodies; and the headers of every page. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, References } from "effect"
-import { formTokenOf } from "../../src/http/site/Pages.ts"
+import { formTokenOf } from "../../src/http/site/siteLayer.ts"
 import { pageMethods, pagePaths, topUpPage } from "../../src/http/site/paths.ts"
 import { assets } from "../../src/http/site/assets/assets.ts"
 import { Claims } from "../../src/services/Claims.ts"

@@ -14,7 +14,7 @@ import { OperatorId } from "../../src/services/domain/ids.ts"
 import { apiKeysPage, noticesPage, topUpPage } from "../../src/http/site/paths.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Skill } from "../../src/services/Skill.ts"
-import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
+import { allMessages } from "../../src/http/site/messages/messages.ts"
 import {
   claimableByHttp,
   claimedAgent,
@@ -283,11 +283,11 @@ layer(testServer())("The site global", (it) => {
       assert.include((yield* get("/")).text, '<html lang="en">')
       const page = yield* get("/?lang=zh")
       assert.include(page.text, '<html lang="zh-CN">')
-      assert.include(textOf(page), catalogues.zh.nothingOpen)
+      assert.include(textOf(page), allMessages.zh.nothingOpen)
       assert.include(page.text, 'class="wordmark" href="/?lang=zh"')
       assert.include((yield* get("/nothing", browser)).text, "<h1>Page not found</h1>")
       assert.include((yield* get("/nothing?lang=zh", browser)).text, "<h1>找不到页面</h1>")
-      assert.include(textOf(yield* get("/log?lang=zh")), catalogues.zh.checks.log.nothing)
+      assert.include(textOf(yield* get("/log?lang=zh")), allMessages.zh.checks.log.nothing)
       // Links to pages that are in English alone do not carry the language.
       assert.include(page.text, 'href="/docs"')
       assert.include(page.text, 'href="/status?lang=zh"')

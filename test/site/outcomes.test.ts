@@ -1,8 +1,8 @@
 /** Outcomes, questions and answers as pages tell them. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
-import { creditNumber, forecastOf, formatOutcome, number, roughly } from "../../src/http/site/views/words.ts"
-import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
+import { creditNumber, forecastOf, formatOutcome, number, roughly } from "../../src/http/site/views/format.ts"
+import { allMessages } from "../../src/http/site/messages/messages.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { NewAnswer } from "../../src/services/domain/Answer.ts"
@@ -279,7 +279,7 @@ layer(testServer())("An answer", (it) => {
       [base, null, null]
     ] as const) {
       assert.strictEqual(formatOutcome(outcome), english)
-      assert.strictEqual(formatOutcome(outcome, catalogues.zh), chinese)
+      assert.strictEqual(formatOutcome(outcome, allMessages.zh), chinese)
     }
   })
 })

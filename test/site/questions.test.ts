@@ -1,9 +1,9 @@
 /** Questions that are made from fields: as the API asks them, and as pages title them. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
+import { allMessages } from "../../src/http/site/messages/messages.ts"
 import { candleKinds } from "../../src/scoring/kinds/kinds.ts"
-import { titleOf } from "../../src/http/site/views/words.ts"
+import { titleOf } from "../../src/http/site/views/format.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { freshWeek, newMacro, plus } from "../support/challenges.ts"
 import { testServer } from "../support/server.ts"
@@ -91,7 +91,7 @@ layer(testServer())("A question", (it) => {
     ] as const) {
       const [question] = candleKinds[kind].questions(terms)
       assert.strictEqual(titleOf({ ...asked, kind, question }), english)
-      assert.strictEqual(titleOf({ ...asked, kind, question }, catalogues.zh), chinese)
+      assert.strictEqual(titleOf({ ...asked, kind, question }, allMessages.zh), chinese)
     }
     for (const [level, written] of [
       [0.0000123, "0.0000123"],
@@ -100,7 +100,7 @@ layer(testServer())("A question", (it) => {
     ] as const) {
       const [question] = candleKinds.threshold.questions({ ...terms, level: written })
       assert.strictEqual(
-        titleOf({ ...asked, level, kind: "threshold", question }, catalogues.zh),
+        titleOf({ ...asked, level, kind: "threshold", question }, allMessages.zh),
         `美元指数 3月2日的收盘价会达到或高于 ${written} 吗？`
       )
     }

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { modelOf } from "../../src/http/site/views/words.ts"
+import { modelOf } from "../../src/http/site/views/format.ts"
 import { moveTo, plus } from "../support/challenges.ts"
 import { asOwner } from "../support/database.ts"
 import { newEvent } from "../support/discussion.ts"

@@ -7,7 +7,7 @@ import {
   AdminAuthentication,
   AgentAuthentication,
   GatewayReader
-} from "../../src/http/middleware/definitions.ts"
+} from "../../src/http/api/middleware.ts"
 import { pageMethods } from "../../src/http/site/paths.ts"
 import { assets } from "../../src/http/site/assets/assets.ts"
 import { documents, compatibilityPaths, logPaths, webhookPath } from "../../src/http/routes.ts"

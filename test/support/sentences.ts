@@ -4,7 +4,7 @@
  * independently.
  */
 import { Effect, Schema } from "effect"
-import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
+import { allMessages } from "../../src/http/site/messages/messages.ts"
 import { challengesIn } from "./holdings.ts"
 import { textOf } from "./visitor.ts"
 
@@ -107,7 +107,7 @@ const verdictOf = (row: Row): "told" | "worse" | "open" | undefined => {
 }
 
 const sentenceOf = (row: Row, language: Language): string | undefined => {
-  const say = catalogues[language]
+  const say = allMessages[language]
   const verdict = verdictOf(row)
   if (verdict === undefined || verdict !== "open") return verdict && say[verdict]
   return row.needed === null ? say.notAhead : say.ahead(String(row.needed), row.needed === 1)
@@ -115,7 +115,7 @@ const sentenceOf = (row: Row, language: Language): string | undefined => {
 
 /** The sentences about proof in a text. */
 const sentencesIn = (text: string, language: Language): ReadonlyArray<string> => {
-  const { ahead, notAhead, told, worse } = catalogues[language]
+  const { ahead, notAhead, told, worse } = allMessages[language]
   const [before = "", after = ""] = ahead("#", false).split("#")
   return [
     ...[told, worse, notAhead].filter((sentence) => text.includes(sentence)),
@@ -129,12 +129,12 @@ const kindOf = (sentence: string, language: Language): string =>
 
 /** A row's word for an agent that is not claimed. */
 const standingIn = (text: string, language: Language): string => {
-  const { reference_, unclaimed } = catalogues[language]
+  const { reference_, unclaimed } = allMessages[language]
   return [reference_, unclaimed].filter((each) => text.includes(each)).join()
 }
 
 const standingOf = (row: Row, language: Language): string => {
-  const { reference_, unclaimed } = catalogues[language]
+  const { reference_, unclaimed } = allMessages[language]
   if (isReference(row)) return reference_
   return row.status === "verified" ? "" : unclaimed
 }
@@ -162,7 +162,7 @@ const headOf = (table: string): string => table.slice(0, table.indexOf("<tbody")
 
 /** Every skill in the facts of a page: its name and its number. */
 const skillsIn = (page: string, language: Language): ReadonlyArray<readonly [string, number]> => {
-  const { agentPage, skill } = catalogues[language]
+  const { agentPage, skill } = allMessages[language]
   return [...page.matchAll(/<dt>(.*?)<\/dt>\s*<dd>(.*?)<\/dd>/gs)].flatMap(([, term = "", fact = ""]) => {
     const name = plain(term)
     if (!name.toLowerCase().includes(skill.toLowerCase()) && !/skill/i.test(name)) return []
@@ -310,7 +310,7 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
   }
 
   for (const language of languages) {
-    const say = catalogues[language]
+    const say = allMessages[language]
     const proofs = (page: string, of: Row | undefined, where: string) => {
       const found = sentencesIn(plain(page), language)
       const expected = of === undefined ? undefined : sentenceOf(of, language)
@@ -526,7 +526,7 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
         Number(described) === prediction_count,
         `${where}: ${described} agents predicted, of ${prediction_count}`
       )
-      const own = text.indexOf(catalogues.en.question.references)
+      const own = text.indexOf(allMessages.en.question.references)
       must(
         own >= 0 === results.predictions.length > answers.length &&
           !text.slice(0, Math.max(0, own)).includes("Reference:"),

@@ -13,7 +13,7 @@ import {
   AgentAuthentication,
   GatewayReader,
   OptionalAuthentication
-} from "../middleware/definitions.ts"
+} from "../api/middleware.ts"
 
 export interface Call {
   /** The operation id, for example `arena.predict`. */

@@ -12,7 +12,7 @@ import type { Target } from "../../services/Targets.ts"
 import { documents } from "../routes.ts"
 import { languageModels } from "./calls.ts"
 import type { Call } from "./calls.ts"
-import { durationText, limitText } from "./words.ts"
+import { durationText, limitText } from "../api/limitText.ts"
 
 /** The facts of the instance that the guide tells beside its settings. */
 export interface Instance {

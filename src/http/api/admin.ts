@@ -40,7 +40,7 @@ import {
   AdminIdempotentRequest,
   RequestBody,
   idempotentRequestHeaders
-} from "../middleware/definitions.ts"
+} from "./middleware.ts"
 
 const reason = text({ minimum: 1, maximum: 1000 })
 const created = <S extends Schema.Top>(schema: S) => schema.pipe(HttpApiSchema.status(201))

@@ -46,8 +46,8 @@ import {
   IdempotentRegistration,
   RequestBody,
   registrationHeaders
-} from "../middleware/definitions.ts"
-import { TooManyRequestsResponse, UnsupportedGrantType, WaitRefusedResponse } from "./errors.ts"
+} from "./middleware.ts"
+import { TooManyRequestsResponse, UnsupportedGrantType, WaitRefusedResponse } from "../errors.ts"
 
 const noStore = { "cache-control": Schema.Literal("no-store") }
 

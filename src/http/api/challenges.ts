@@ -51,8 +51,8 @@ import {
   RequestBody,
   BatchLimit,
   idempotentRequestHeaders
-} from "../middleware/definitions.ts"
-import { TooManyRequestsResponse } from "./errors.ts"
+} from "./middleware.ts"
+import { TooManyRequestsResponse } from "../errors.ts"
 
 /** Only macro challenges have one. */
 const noPoolThere = { amount: noPool }

@@ -29,8 +29,8 @@ import {
   RequestBody,
   SomeScopeOf,
   idempotentRequestHeaders
-} from "../middleware/definitions.ts"
-import { TooManyRequestsResponse } from "./errors.ts"
+} from "./middleware.ts"
+import { TooManyRequestsResponse } from "../errors.ts"
 
 const newsId = { news_id: Schema.String }
 const commentId = { comment_id: Schema.String }

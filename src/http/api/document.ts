@@ -6,7 +6,7 @@ import { scopeMeanings } from "../../services/Scopes.ts"
 import type { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
 import { defaultLimit, maximumLimit } from "../../services/domain/paging.ts"
-import { durationText, limitText } from "../agentGuide/words.ts"
+import { durationText, limitText } from "./limitText.ts"
 import {
   AdminAuthentication,
   AgentAuthentication,
@@ -20,7 +20,7 @@ import {
   RequiredScope,
   SharedCache,
   isWrite
-} from "../middleware/definitions.ts"
+} from "./middleware.ts"
 import { Api } from "./Api.ts"
 import recorded from "./examples.json" with { type: "json" }
 import { modelCallError, modelCalls } from "./modelCalls.ts"

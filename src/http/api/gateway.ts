@@ -25,7 +25,7 @@ import {
   RefusesUnknownFields,
   RequestBody,
   idempotentRequestHeaders
-} from "../middleware/definitions.ts"
+} from "./middleware.ts"
 
 export class GatewayApi extends HttpApiGroup.make("gateway")
   .add(

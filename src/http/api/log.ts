@@ -3,8 +3,8 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { LogEntry } from "../../services/TransparencyLog.ts"
 import { NotFound } from "../../services/domain/errors.ts"
-import { AddressLimit, HttpCaching, RequestBody } from "../middleware/definitions.ts"
-import { NotSequencedResponse } from "./errors.ts"
+import { AddressLimit, HttpCaching, RequestBody } from "./middleware.ts"
+import { NotSequencedResponse } from "../errors.ts"
 
 const commit = {
   commit: Schema.String.annotate({

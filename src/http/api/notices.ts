@@ -30,8 +30,8 @@ import {
   RequestBody,
   RequiredScope,
   SharedCache
-} from "../middleware/definitions.ts"
-import { WaitRefusedResponse } from "./errors.ts"
+} from "./middleware.ts"
+import { WaitRefusedResponse } from "../errors.ts"
 
 const after = (meaning: string) =>
   Schema.optional(Schema.String.check(Schema.isMaxLength(1000))).annotate({ description: meaning })

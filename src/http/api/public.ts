@@ -33,7 +33,7 @@ import { EventId, TargetKey, TargetKeyInPath } from "../../services/domain/ids.t
 import { Instant } from "../../services/domain/text.ts"
 import { languageQuery } from "../../services/domain/language.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
-import { SharedCache, AddressLimit, HttpCaching, RequestBody } from "../middleware/definitions.ts"
+import { SharedCache, AddressLimit, HttpCaching, RequestBody } from "./middleware.ts"
 import { ScopeList } from "./agents.ts"
 
 const eventQuery = { ...pageQuery, space: Schema.optional(Space), asset: Schema.optional(TargetKey) }

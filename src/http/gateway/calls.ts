@@ -10,7 +10,7 @@ import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import type { KeyHolder } from "../../services/GatewayKeys.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
-import { declaredLength, unsupportedBody } from "../middleware/requestBody.ts"
+import { declaredLength, unsupportedBody } from "../bodyText.ts"
 import { errorsIn, gatewayPaths, requiredCredential } from "./clients.ts"
 
 export const layer = HttpRouter.use(

@@ -9,7 +9,7 @@ import type { KeyHolder } from "../../services/GatewayKeys.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Tokens } from "../../services/Tokens.ts"
 import type { WrongSite } from "../../services/Tokens.ts"
-import { AgentMismatch } from "../api/errors.ts"
+import { AgentMismatch } from "../errors.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
 import {
   errorResponse,

@@ -17,7 +17,7 @@ import { CurrentRequest } from "../CurrentRequest.ts"
 import { Api } from "../api/Api.ts"
 import { unstored } from "../httpCaching.ts"
 import { presented, presentedForToken } from "../oauth.ts"
-import { CurrentAgent } from "../middleware/definitions.ts"
+import { CurrentAgent } from "../api/middleware.ts"
 import { documents } from "../routes.ts"
 
 const registrationHandlers = HttpApiBuilder.group(

@@ -35,13 +35,13 @@ import { inLanguage } from "../../services/domain/language.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 import { needsOfAnswer } from "../api/challenges.ts"
-import type { MissingScope } from "../api/errors.ts"
 import { errorStatus, isRefusal } from "../errors.ts"
+import type { MissingScope } from "../errors.ts"
 import { invalidRequest, withUnknownNames } from "../fieldProblems.ts"
 import { missingScope } from "../missingScope.ts"
 import { Registry } from "../../services/Registry.ts"
-import { BatchAdmission, CurrentAgent, Reader, ReceivedAt } from "../middleware/definitions.ts"
-import { presentMembersOf, unknownMembersOf } from "../middleware/unknownFields.ts"
+import { BatchAdmission, CurrentAgent, Reader, ReceivedAt } from "../api/middleware.ts"
+import { presentMembersOf, unknownMembersOf } from "../unknownFields.ts"
 
 const encodeAnswer = Schema.encodeSync(PredictionAnswer)
 

@@ -8,7 +8,7 @@ import { Registry } from "../../services/Registry.ts"
 import { Social } from "../../services/Social.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
-import { CurrentAgent } from "../middleware/definitions.ts"
+import { CurrentAgent } from "../api/middleware.ts"
 
 const publicDiscussionHandlers = HttpApiBuilder.group(
   Api,

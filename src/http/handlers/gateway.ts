@@ -8,7 +8,7 @@ import { NotFound } from "../../services/domain/errors.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 import { unstored } from "../httpCaching.ts"
-import { asking, CurrentAgent, CurrentKey } from "../middleware/definitions.ts"
+import { asking, CurrentAgent, CurrentKey } from "../api/middleware.ts"
 
 const keys = HttpApiBuilder.group(
   Api,

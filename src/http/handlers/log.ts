@@ -16,7 +16,7 @@ import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { Api } from "../api/Api.ts"
 import { errorResponse } from "../errors.ts"
-import { refusedParameters } from "../middleware/unknownFields.ts"
+import { refusedParameters } from "../unknownFields.ts"
 import { logPaths, parseTilePath } from "../routes.ts"
 
 /** A download, named as c2sp.org/tlog-proof recommends. */

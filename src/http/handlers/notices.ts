@@ -12,7 +12,7 @@ import { Webhooks } from "../../services/Webhooks.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { unstored } from "../httpCaching.ts"
-import { asking, CurrentAgent } from "../middleware/definitions.ts"
+import { asking, CurrentAgent } from "../api/middleware.ts"
 import { principalOf } from "../middleware/authentication.ts"
 
 /** Between two signs that a connection is still there; proxies usually wait for a minute. */

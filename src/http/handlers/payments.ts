@@ -8,8 +8,8 @@ import { Payments } from "../../services/Payments.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { errorResponse } from "../errors.ts"
-import { MaxBody } from "../middleware/definitions.ts"
-import { bodyText } from "../middleware/requestBody.ts"
+import { MaxBody } from "../api/middleware.ts"
+import { bodyText } from "../bodyText.ts"
 import { webhookPath } from "../routes.ts"
 
 const nothingThere = HttpServerResponse.jsonUnsafe(

@@ -12,9 +12,8 @@ import { Registry } from "../../services/Registry.ts"
 import { Settings } from "../../services/Settings.ts"
 import { InvalidToken, Tokens } from "../../services/Tokens.ts"
 import type { Principal } from "../../services/Tokens.ts"
-import { AgentMismatch, Unauthorized } from "../api/errors.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
-import { errorStatus } from "../errors.ts"
+import { AgentMismatch, Unauthorized, errorStatus } from "../errors.ts"
 import { gatewayCredential, isGatewayKey, neitherDetail } from "../gateway/clients.ts"
 import { PublicCache } from "../httpCaching.ts"
 import { missingScope } from "../missingScope.ts"
@@ -32,8 +31,9 @@ import {
   Reader,
   RequiredScope,
   SomeScopeOf
-} from "./definitions.ts"
-import { declaredLength, sentBody } from "./requestBody.ts"
+} from "../api/middleware.ts"
+import { declaredLength } from "../bodyText.ts"
+import { sentBody } from "./requestBody.ts"
 
 const missing = () =>
   new Unauthorized({ detail: "Send an access token: Authorization: Bearer <ACCESS_TOKEN>." })

@@ -7,7 +7,7 @@ import { HttpRouter } from "effect/http"
 import { Arenas } from "../../services/Arenas.ts"
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
 import { knownPath } from "../routes.ts"
-import { ChallengePath } from "./definitions.ts"
+import { ChallengePath } from "../api/middleware.ts"
 
 const pathsOfType = {
   directional: "/api/v1/eval/challenges/",

@@ -12,7 +12,7 @@ import {
   IdempotentRequest,
   minRegistrationKey,
   registrationRetention
-} from "./definitions.ts"
+} from "../api/middleware.ts"
 
 const header = "idempotency-key"
 

@@ -25,7 +25,7 @@ import {
   AgentLimit,
   CurrentAgent,
   isWrite
-} from "./definitions.ts"
+} from "../api/middleware.ts"
 
 /** Malformed or with wrong fields, too large, of another type. */
 const badBody: ReadonlySet<number> = new Set([400, 413, 415])

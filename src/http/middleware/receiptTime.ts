@@ -2,7 +2,7 @@
 import { Context, Effect, Layer } from "effect"
 import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
 import { Health } from "../../services/Health.ts"
-import { MaxBody, ReceiptTime, ReceivedAt } from "./definitions.ts"
+import { MaxBody, ReceiptTime, ReceivedAt } from "../api/middleware.ts"
 
 /** Before any statement, so that a slow database makes nothing late. A body that cannot be read is told later. */
 export const layer = Layer.effect(

@@ -5,8 +5,8 @@ import { InvalidRequest } from "../../services/domain/errors.ts"
 import type { Page as ListPage } from "../../services/domain/paging.ts"
 import { text } from "../../services/domain/text.ts"
 import type { Settings } from "../../services/Settings.ts"
-import { catalogues, languages } from "./catalogue/catalogue.ts"
-import type { Language } from "./catalogue/catalogue.ts"
+import { allMessages, languages } from "./messages/messages.ts"
+import type { Language } from "./messages/messages.ts"
 import { html, render } from "./views/html.ts"
 import {
   challengesPage,
@@ -87,7 +87,7 @@ export const everybody = (site: Site, language = site.language): Frame => ({
   operator: null,
   formToken: "",
   providerName: null,
-  say: catalogues[language],
+  t: allMessages[language],
   legal: []
 })
 
@@ -183,7 +183,7 @@ const errorView = (
     readonly requestId: string
   }
 ): Page => {
-  const { forSupport, orSee, other, titles } = frame.say.doors.errors
+  const { forSupport, orSee, other, titles } = frame.t.doors.errors
   const title = titles[options.status] ?? other
   return {
     title,

@@ -69,7 +69,7 @@ const make = Effect.gen(function* () {
   const list = <Key>(name: string, key: Schema.Codec<Key, unknown>): PagedList<Key> => {
     const codec = codecOf(name, key)
     return {
-      open: (page, which) =>
+      decode: (page, which) =>
         Option.match(codec.decode(page.cursor, which), {
           onNone: () =>
             Effect.fail(
@@ -83,7 +83,7 @@ const make = Effect.gen(function* () {
               after,
               limit: page.limit + 1,
               cursorAfter: (key) => codec.encode(key, which),
-              cut: (rows, keyOf) => {
+              toPage: (rows, keyOf) => {
                 const items = rows.slice(0, page.limit)
                 const last = items.at(-1)
                 const isLast = rows.length <= page.limit || last === undefined

@@ -48,7 +48,7 @@ const make = Effect.gen(function* () {
   ).pipe(Effect.withSpan("AdminAudit.logHead"))
 
   const list: AdminAudit["Service"]["list"] = Effect.fn("AdminAudit.list")(function* (page) {
-    const { after, cut, limit } = yield* pages.open(page)
+    const { after, toPage, limit } = yield* pages.decode(page)
     const rows = yield* entries(sql`
       select id::text, ${isoTimestamp(sql, "at")} as at, action, path, request_id, body,
              audit_outcomes.status
@@ -58,7 +58,7 @@ const make = Effect.gen(function* () {
        -- This names the column, since the selected text "id" has no index.
        order by audit_log.id desc
        limit ${limit}`)
-    return cut(rows, (last) => last.id)
+    return toPage(rows, (last) => last.id)
   })
 
   return AdminAudit.of({ begin, complete, logHead, list })

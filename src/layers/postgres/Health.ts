@@ -245,7 +245,7 @@ const make = Effect.gen(function* () {
 
   const readiness = Effect.gen(function* () {
     const { late, logProblem, min_program, problem } = yield* cachedState
-    const { agrees: inStep, seconds } = Option.getOrElse(yield* Ref.get(drift), () => ({
+    const { agrees: clockInSync, seconds } = Option.getOrElse(yield* Ref.get(drift), () => ({
       agrees: true,
       seconds: 0
     }))
@@ -262,8 +262,8 @@ const make = Effect.gen(function* () {
       },
       {
         name: "clock_drift" as const,
-        ok: inStep,
-        reason: inStep ? null : `${seconds.toFixed(1)} s between this clock and the database server's`
+        ok: clockInSync,
+        reason: clockInSync ? null : `${seconds.toFixed(1)} s between this clock and the database server's`
       },
       { name: "log" as const, ok: logProblem === null, reason: logProblem },
       { name: "prices" as const, ok: late === null, reason: late },

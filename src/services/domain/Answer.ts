@@ -112,7 +112,7 @@ export const valueNames: ReadonlyArray<ValueName> = Struct.keys(answerValues)
 const reason = Schema.optionalKey(text({ maximum: 4000 }))
 
 /** What an answer may say besides. */
-export const besides = {
+export const commonFields = {
   reasoning: reason,
   rationale: reason.annotate({ description: "another name for reasoning" }),
   expected_revision: Schema.optionalKey(
@@ -189,7 +189,7 @@ const anyAnswer = {
   is_revision: Schema.optionalKey(Schema.Boolean).annotate({
     description: "true changes an earlier direction; a number is replaced without it"
   }),
-  ...besides
+  ...commonFields
 }
 
 /** An answer to a challenge of any type, as an agent sends it. */
@@ -217,7 +217,7 @@ export const NewForecast = Schema.Struct({
   predicted_value: answerValues.predicted_value,
   predicted_std: answerValues.predicted_std,
   amount: Schema.optionalKey(amount),
-  ...besides
+  ...commonFields
 })
   .check(oneReason)
   .annotate({ identifier: "NewForecast" })
@@ -244,7 +244,7 @@ export const NewPriceEventPrediction = Schema.Struct({
     description: "numeric_close and count_days"
   }),
   samples: Schema.optionalKey(answerValues.samples).annotate({ description: "numeric_close and count_days" }),
-  ...besides
+  ...commonFields
 })
   .check(oneReason, oneForm)
   .annotate({ identifier: "NewPriceEventPrediction" })
@@ -314,7 +314,7 @@ const bodySchema = (question: Question): JsonSchema => {
       ...values,
       ...(question.outcomes !== null && { is_revision: anyAnswer.is_revision }),
       ...(question.type === "macro" && { amount: Schema.optionalKey(amount) }),
-      ...Struct.omit(besides, ["rationale"])
+      ...Struct.omit(commonFields, ["rationale"])
     })
   )
   const required = forms.map((form) => ({ required: form }))
@@ -335,7 +335,7 @@ const quotedList = (names: ReadonlyArray<string>): string =>
   names.map((name) => JSON.stringify(name)).join(", ")
 
 /** Why an answer fits no form that the challenge takes. */
-export const misfit = (question: Question, answer: AnswerValues): ReadonlyArray<FieldProblem> => {
+export const formProblems = (question: Question, answer: AnswerValues): ReadonlyArray<FieldProblem> => {
   const forms = formsOf(question)
   const { outcomes } = question
   if (outcomes !== null && answer.probabilities !== undefined) {

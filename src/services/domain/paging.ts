@@ -51,7 +51,7 @@ export interface PageRead<Key> {
   /** The number of rows to read: one more than the page shows, so that another page is noticed. */
   readonly limit: number
   /** Makes the page of these rows. */
-  readonly cut: <Row>(rows: ReadonlyArray<Row>, keyOf: (last: Row) => Key) => PageOf<Row>
+  readonly toPage: <Row>(rows: ReadonlyArray<Row>, keyOf: (last: Row) => Key) => PageOf<Row>
   /** The cursor of the page after an item, which need not be on this page. */
   readonly cursorAfter: (key: Key) => string
 }
@@ -59,7 +59,7 @@ export interface PageRead<Key> {
 /** One kind of list. `which` distinguishes the lists of a kind: those of several events, or of one thing in several orders. */
 export interface PagedList<Key> {
   /** Fails if the cursor is not of this list. */
-  readonly open: (page: Page, which?: string) => Effect.Effect<PageRead<Key>, InvalidRequest>
+  readonly decode: (page: Page, which?: string) => Effect.Effect<PageRead<Key>, InvalidRequest>
 }
 
 /**

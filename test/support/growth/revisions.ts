@@ -57,7 +57,7 @@ export const readsOfAgent = (number: number) => {
   const agent = AgentId.make(agentId(number))
   const profile = Registry.use((registry) => registry.publicProfile(null, agent))
   const skill = Skill.use((skills) => skills.profile(agent))
-  const standing = Skill.use((skills) => skills.standing(agent))
+  const rank = Skill.use((skills) => skills.rank(agent))
   const record = Charts.use((charts) => charts.trackRecord(agent))
   const page = [
     profile,
@@ -65,7 +65,7 @@ export const readsOfAgent = (number: number) => {
     Scoring.use((scoring) => scoring.calibrationOf(agent)),
     record,
     skill,
-    standing,
+    rank,
     Discussion.use((discussion) => discussion.lastOf(agent))
   ]
   const own = Arenas.use((arenas) => arenas.ownPredictions(agent, firstPage))
@@ -73,10 +73,10 @@ export const readsOfAgent = (number: number) => {
   return [
     { name: "/agents/:agent_id", run: Effect.asVoid(Effect.all(page)) },
     { name: "/api/v1/eval/agents/:agent_id/skill", run: Effect.asVoid(skill) },
-    { name: "/agents/:agent_id/badge.svg", run: Effect.asVoid(Effect.all([profile, standing, skill])) },
+    { name: "/agents/:agent_id/badge.svg", run: Effect.asVoid(Effect.all([profile, rank, skill])) },
     {
       name: "/agents/:agent_id/picture.png",
-      run: Effect.asVoid(Effect.all([profile, standing, skill, record]))
+      run: Effect.asVoid(Effect.all([profile, rank, skill, record]))
     },
     { name: ownPredictions, run: Effect.asVoid(own) },
     { name: "/api/v1/agent/actions/history", run: Effect.asVoid(actions) }

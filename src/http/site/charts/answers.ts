@@ -3,19 +3,19 @@ import { scaleLinear } from "d3-scale"
 import type { Answers } from "../../../services/Charts.ts"
 import { distributionOf } from "../../../services/domain/Answer.ts"
 import type { Direction } from "../../../services/domain/Challenge.ts"
-import { catalogues } from "../catalogue/catalogue.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import { allMessages } from "../messages/messages.ts"
+import type { Messages } from "../messages/messages.ts"
 import { html } from "../views/html.ts"
-import { forecastOf, plainNumber } from "../views/words.ts"
+import { forecastOf, plainNumber } from "../views/format.ts"
 import type { Html } from "../views/html.ts"
 import { across, bars, below, chart, down, ground, markedSample, plotOf, rangeX } from "./chart.ts"
 import type { Bar, Key } from "./chart.ts"
 
-const ofSome = ({ isAll, values }: Answers, { question }: Catalogue): string | undefined =>
+const ofSome = ({ isAll, values }: Answers, { question }: Messages): string | undefined =>
   isAll ? undefined : question.charts.ofSome(String(values.length))
 
-const countedIn = (words: (count: string, isOne: boolean) => string, count: number): string =>
-  words(String(count), count === 1)
+const countedIn = (message: (count: string, isOne: boolean) => string, count: number): string =>
+  message(String(count), count === 1)
 
 const percent = (share: number) => Number((100 * share).toFixed(1))
 
@@ -28,15 +28,15 @@ const levelOf = (confidence: number): number => Math.min(4, Math.floor(confidenc
 
 /** A histogram of confidences for each direction. */
 export const directionChart = (
-  said: Answers,
+  answers: Answers,
   names: Names,
   result: Direction | null,
-  say = catalogues.en
+  t = allMessages.en
 ): Html => {
-  const { charts, ...words } = say.question
+  const { charts, ...messages } = t.question
   const named = directions.filter((direction) => direction in names)
   const groups = named.map((direction, place) => {
-    const confidences = said.values.flatMap((each) =>
+    const confidences = answers.values.flatMap((each) =>
       each.direction === direction && each.confidence !== null ? [each.confidence] : []
     )
     return {
@@ -59,7 +59,9 @@ export const directionChart = (
       kind: direction === result ? ("marked" as const) : undefined
     }))
   )
-  const vectors = said.values.flatMap(({ probabilities }) => (probabilities === null ? [] : [probabilities]))
+  const vectors = answers.values.flatMap(({ probabilities }) =>
+    probabilities === null ? [] : [probabilities]
+  )
   const means = groups.map(
     ({ direction, name }) =>
       `${name} ${percent(vectors.reduce((sum, vector) => sum + (vector[direction] ?? 0), 0) / vectors.length)} %`
@@ -68,14 +70,14 @@ export const directionChart = (
     result === null
       ? []
       : [
-          [html`<rect class="bar" x="4" y="1" width="20" height="12" />`, words.wrong],
-          [markedSample("answers"), words.right]
+          [html`<rect class="bar" x="4" y="1" width="20" height="12" />`, messages.wrong],
+          [markedSample("answers"), messages.right]
         ]
   return chart({
     id: "answers",
     title: charts.saidTitle,
-    summary: charts.saidBy(
-      countedIn(words.answerCount, total),
+    summary: charts.answersBy(
+      countedIn(messages.answerCount, total),
       groups.map(({ count, name }) => [name, String(count)])
     ),
     height: plot.height,
@@ -90,21 +92,21 @@ export const directionChart = (
         <text class="tick second" x=${at(0.92)} y=${y} text-anchor="end">1</text>`
     })}`,
     keys,
-    say,
+    t,
     note: html`${charts.fiveBars}
     ${
       vectors.length === 0
         ? null
-        : charts.withProbabilities(countedIn(words.answerCount, vectors.length), means)
+        : charts.withProbabilities(countedIn(messages.answerCount, vectors.length), means)
     }
-    ${ofSome(said, say)}`,
+    ${ofSome(answers, t)}`,
     numbers: {
       columns: [
         { title: charts.confidence },
         ...groups.map(({ name }) => ({ title: name, isNumber: true as const }))
       ],
       rows: levels.map((level) => [
-        say.range(plainNumber(level / 5), plainNumber((level + 1) / 5)),
+        t.range(plainNumber(level / 5), plainNumber((level + 1) / 5)),
         ...groups.map(({ levels: counts }) => String(counts[level]))
       ])
     }
@@ -132,10 +134,10 @@ const ninety = 1.6449
 const forecastStrips = (
   forecasts: ReadonlyArray<{ readonly centre: number; readonly spread: number }>,
   options: { readonly unit: string | null; readonly actual: number | null },
-  say: Catalogue
+  t: Messages
 ): Html => {
   if (forecasts.length < 2) return null
-  const { charts, forecastCount } = say.question
+  const { charts, forecastCount } = t.question
   const { actual, unit } = options
   const shown = forecasts.toSorted((a, b) => a.centre - b.centre).slice(0, maxStrips)
   const plot = plotOf(40 + stripHeight * shown.length)
@@ -198,7 +200,7 @@ const forecastStrips = (
     ...(forecasts.length > maxStrips && {
       note: charts.someDrawn(String(maxStrips), String(forecasts.length))
     }),
-    say,
+    t,
     numbers: {
       columns: [
         { title: charts.centre },
@@ -216,17 +218,17 @@ const forecastStrips = (
 
 /** The mean of what all forecasts say, as a histogram of probability, with the published value; and each of them. */
 export const forecastChart = (
-  said: Answers,
+  answers: Answers,
   options: {
     readonly unit: string | null
     readonly actual: number | null
     /** Of what is counted: the most that there may be. */
     readonly max?: number
   },
-  say = catalogues.en
+  t = allMessages.en
 ): Html => {
-  const { charts, forecastCount } = say.question
-  const forecasts = said.values.flatMap((each) =>
+  const { charts, forecastCount } = t.question
+  const forecasts = answers.values.flatMap((each) =>
     each.predicted_value === null || each.predicted_std === null
       ? []
       : [distributionOf(each, each.predicted_value, each.predicted_std)]
@@ -261,7 +263,7 @@ export const forecastChart = (
   const isCount = options.max !== undefined
   const labelled = isCount ? edges.slice(1).map((edge) => edge - 0.5) : edges
   const binName = (from: number, to: number) =>
-    isCount ? plainNumber((from + to) / 2) : say.range(plainNumber(from), plainNumber(to))
+    isCount ? plainNumber((from + to) / 2) : t.range(plainNumber(from), plainNumber(to))
   const named = (value: number) => `${plainNumber(value)}${unit === null ? "" : ` ${unit}`}`
   const width = plot.right - plot.left
   const outside = percent((belowEdges[0] ?? 0) + above)
@@ -320,8 +322,8 @@ export const forecastChart = (
             ] as const
           ])
     ],
-    say,
-    note: html`${charts.meanOfAll} ${ofSome(said, say)}
+    t,
+    note: html`${charts.meanOfAll} ${ofSome(answers, t)}
     ${outside === 0 ? null : charts.outside(`${outside} %`)}`,
     numbers: {
       columns: [
@@ -344,18 +346,20 @@ export const forecastChart = (
       ]
     }
   })
-  return html`${together} ${forecastStrips(forecasts, options, say)}`
+  return html`${together} ${forecastStrips(forecasts, options, t)}`
 }
 
 /** What agents gave each category on average, beside the reference. */
 export const categoryChart = (
-  said: Answers,
+  answers: Answers,
   categories: ReadonlyArray<{ readonly name: string; readonly probability: number }>,
   outcome: number | null,
-  say = catalogues.en
+  t = allMessages.en
 ): Html => {
-  const { answerCount, charts } = say.question
-  const vectors = said.values.flatMap(({ probabilities }) => (probabilities === null ? [] : [probabilities]))
+  const { answerCount, charts } = t.question
+  const vectors = answers.values.flatMap(({ probabilities }) =>
+    probabilities === null ? [] : [probabilities]
+  )
   if (vectors.length === 0) return null
   const groups = categories.map(({ name, probability }, place) => ({
     name,
@@ -394,8 +398,8 @@ export const categoryChart = (
         </text>`
     )}`,
     keys: outcome === null ? [] : [[markedSample("answers"), charts.came]],
-    say,
-    note: html`${charts.twoBars} ${ofSome(said, say)}`,
+    t,
+    note: html`${charts.twoBars} ${ofSome(answers, t)}`,
     numbers: {
       columns: [
         { title: charts.category },

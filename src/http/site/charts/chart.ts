@@ -3,11 +3,11 @@
  * while its texts keep their size, so x is in percent and y in pixels.
  */
 import { scaleLinear } from "d3-scale"
-import { catalogues } from "../catalogue/catalogue.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import { allMessages } from "../messages/messages.ts"
+import type { Messages } from "../messages/messages.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
-import { plainNumber } from "../views/words.ts"
+import { plainNumber } from "../views/format.ts"
 
 /** The plot area within the drawing. */
 export interface Plot {
@@ -61,11 +61,11 @@ interface Numbers {
   readonly note?: string
 }
 
-const numbersTable = (title: string, { columns, note, rows }: Numbers, say: Catalogue) =>
+const numbersTable = (title: string, { columns, note, rows }: Numbers, t: Messages) =>
   html`<details class="numbers">
-    <summary>${say.theNumbers}</summary>
+    <summary>${t.theNumbers}</summary>
     ${note === undefined ? null : html`<p class="small quiet">${note}</p>`}
-    <div class="wide" role="region" aria-label=${say.numbersOf(title)} tabindex="0">
+    <div class="wide" role="region" aria-label=${t.numbersOf(title)} tabindex="0">
       <table class="bins">
         <thead>
           <tr>
@@ -109,7 +109,7 @@ export const chart = (options: {
   readonly numbers: Numbers
   /** What the live module shows where a pointer rests: the place in percent, the time, the value. */
   readonly points?: ReadonlyArray<readonly [place: number, at: Date, value: number]>
-  readonly say?: Catalogue
+  readonly t?: Messages
 }) => {
   const {
     drawing,
@@ -119,7 +119,7 @@ export const chart = (options: {
     note,
     numbers,
     points,
-    say = catalogues.en,
+    t = allMessages.en,
     summary,
     title
   } = options
@@ -147,8 +147,7 @@ export const chart = (options: {
             ${keys.map(([sign, meaning]) => html`<li>${sample(sign)} ${meaning}</li>`)}
           </ul>`
     }
-    ${note === undefined ? null : html`<p class="small quiet">${note}</p>`}
-    ${numbersTable(title, numbers, say)}
+    ${note === undefined ? null : html`<p class="small quiet">${note}</p>`} ${numbersTable(title, numbers, t)}
   </figure>`
 }
 
@@ -238,7 +237,7 @@ export const ground = (plot: Plot) =>
 
 /** By the locale of a catalogue's dates. */
 const daysAndMonths = new Map(
-  Object.values(catalogues).map(({ dates }) => [
+  Object.values(allMessages).map(({ dates }) => [
     dates,
     new Intl.DateTimeFormat(dates, { day: "numeric", month: "short", timeZone: "UTC" })
   ])
@@ -252,17 +251,17 @@ const hourAndMinute = new Intl.DateTimeFormat("en-GB", {
 const isMidnight = (time: Date): boolean => time.getTime() % 86_400_000 === 0
 
 /** The date at midnight, else the time of day; UTC like every time of the site. */
-export const shortTime = (time: Date, { dates } = catalogues.en): string =>
+export const shortTime = (time: Date, { dates } = allMessages.en): string =>
   ((isMidnight(time) ? daysAndMonths.get(dates) : undefined) ?? hourAndMinute).format(time)
 
 /** The x axis of times. On narrow screens the days stay, if there are any. */
-export const timesBelow = (plot: Plot, scale: Scale<Date>, count: number, say = catalogues.en) => {
+export const timesBelow = (plot: Plot, scale: Scale<Date>, count: number, t = allMessages.en) => {
   const days = scale.ticks(count).filter(isMidnight)
   return below(
     plot,
     scale,
     count,
-    (time) => shortTime(time, say),
+    (time) => shortTime(time, t),
     (time, index) => (days.length > 1 && days.length < 6 ? !isMidnight(time) : index % 2 === 1)
   )
 }

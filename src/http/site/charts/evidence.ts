@@ -2,7 +2,7 @@
 import { scaleLinear, scaleUtc } from "d3-scale"
 import { area } from "d3-shape"
 import { DateTime } from "effect"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import type { Messages } from "../messages/messages.ts"
 import { day as dayOf } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
@@ -18,7 +18,7 @@ import {
   timesBelow,
   valueLines
 } from "./chart.ts"
-import { plainNumber } from "../views/words.ts"
+import { plainNumber } from "../views/format.ts"
 
 interface Day {
   readonly day: string
@@ -38,7 +38,7 @@ export const sequenceChart = (
     readonly zero: string
     readonly more: ReadonlyArray<string>
   },
-  say: Catalogue
+  t: Messages
 ): Html => {
   const dated = days.map((each) => ({ ...each, at: DateTime.toDateUtc(DateTime.makeUnsafe(each.day)) }))
   const [first, last] = [dated.at(0), dated.at(-1)]
@@ -53,13 +53,13 @@ export const sequenceChart = (
     .y0(({ sequence }) => y(sequence[0]))
     .y1(({ sequence }) => y(sequence[1]))
     .digits(2)
-  const words = say.agentPage.charts
+  const messages = t.agentPage.charts
   return chart({
     id: "evidence",
     title: texts.title,
     summary: texts.summary,
     height: plot.height,
-    say,
+    t,
     drawing: html`${valueLines(plot, y, y.ticks(5))}
       ${stretched(plot, html`<path class="band" d=${band(dated) ?? ""} />`)}
       <line
@@ -69,22 +69,22 @@ export const sequenceChart = (
         y1=${down(y(0))}
         y2=${down(y(0))}
       />
-      ${ground(plot)} ${timesBelow(plot, x, 6, say)}`,
+      ${ground(plot)} ${timesBelow(plot, x, 6, t)}`,
     keys: [
-      [html`<rect class="band" x="1" y="2" width="26" height="10" />`, words.alwaysRight],
+      [html`<rect class="band" x="1" y="2" width="26" height="10" />`, messages.alwaysRight],
       [html`<line class="reference" x1="1" x2="27" y1="7" y2="7" />`, texts.zero]
     ],
     numbers: {
       columns: [
-        { title: words.upTo },
+        { title: messages.upTo },
         ...texts.more.map((title) => ({ title, isNumber: true as const })),
-        { title: words.from, isNumber: true },
-        { title: words.to, isNumber: true }
+        { title: messages.from, isNumber: true },
+        { title: messages.to, isNumber: true }
       ],
       rows: dated
         .toReversed()
         .map(({ at, more, sequence }) => [
-          dayOf(DateTime.fromDateUnsafe(at), say),
+          dayOf(DateTime.fromDateUnsafe(at), t),
           ...more,
           plainNumber(Number(sequence[0].toFixed(3))),
           plainNumber(Number(sequence[1].toFixed(3)))

@@ -1,9 +1,9 @@
 /** Values with their intervals: one drawing a table row, all on the same scale. */
 import { scaleLinear } from "d3-scale"
 import type { SkillFields } from "../../../services/Skill.ts"
-import { catalogues } from "../catalogue/catalogue.ts"
+import { allMessages } from "../messages/messages.ts"
 import { html } from "../views/html.ts"
-import { withMinus } from "../views/words.ts"
+import { withMinus } from "../views/format.ts"
 import type { Html } from "../views/html.ts"
 import { across, down } from "./chart.ts"
 
@@ -35,10 +35,10 @@ export const signed = (skill: number | null): string => {
 export const hundredths = (value: number): string => rounded(value, 2)
 
 /** The mean daily score, which is drawn beside it, and its confidence sequence. */
-export const dailyScoreText = ({ evidence }: WithEvidence, say = catalogues.en): string => {
-  if (evidence === null) return say.noDay
+export const dailyScoreText = ({ evidence }: WithEvidence, t = allMessages.en): string => {
+  if (evidence === null) return t.noDay
   const [low, high] = evidence.sequence
-  return say.within95(hundredths(evidence.score), hundredths(low), hundredths(high))
+  return t.within95(hundredths(evidence.score), hundredths(low), hundredths(high))
 }
 
 /** What is without skill, at least how far the scale goes from it, and where it ends. */

@@ -4,8 +4,8 @@ import { area, line } from "d3-shape"
 import { DateTime } from "effect"
 import type { PricePoint, PriceSeries } from "../../../services/Charts.ts"
 import { instant } from "../views/components.ts"
-import { catalogues } from "../catalogue/catalogue.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import { allMessages } from "../messages/messages.ts"
+import type { Messages } from "../messages/messages.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import {
@@ -21,7 +21,7 @@ import {
   valueLines
 } from "./chart.ts"
 import type { Key, Plot } from "./chart.ts"
-import { plainNumber } from "../views/words.ts"
+import { plainNumber } from "../views/format.ts"
 
 export interface PriceTerms {
   readonly asset: string
@@ -64,7 +64,7 @@ const markedLine = ({ plot, y }: Scales, price: number, kind: string) =>
 const deadZone = (
   scales: Scales,
   { openPrice, pct }: NonNullable<PriceTerms["deadZone"]>,
-  { downBelow, upAbove }: Catalogue["question"]["charts"]
+  { downBelow, upAbove }: Messages["question"]["charts"]
 ) => {
   const { plot, y } = scales
   const [low, high] = [openPrice * (1 - pct / 100), openPrice * (1 + pct / 100)]
@@ -193,28 +193,28 @@ const curve = ({ plot, x, y }: Scales, points: ReadonlyArray<Drawn>, terms: Pric
 /** The table samples the prices; the drawing has all of them. */
 const maxRows = 24
 
-const numbersOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms, say: Catalogue) => {
+const numbersOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms, t: Messages) => {
   const every = Math.ceil(points.length / maxRows)
   // Counted from the end, so that the last price is included.
   const rows = points.filter((_, index) => (points.length - 1 - index) % every === 0)
   const cells = ({ at, high, low, price }: Drawn): ReadonlyArray<Html> => [
-    instant(DateTime.fromDateUnsafe(at), say),
+    instant(DateTime.fromDateUnsafe(at), t),
     ...(terms.byRange === true ? [plainNumber(low), plainNumber(high)] : []),
     plainNumber(price)
   ]
   return {
     columns: [
-      { title: say.time },
+      { title: t.time },
       ...(terms.byRange === true
         ? [
-            { title: say.low, isNumber: true as const },
-            { title: say.high, isNumber: true as const }
+            { title: t.low, isNumber: true as const },
+            { title: t.high, isNumber: true as const }
           ]
         : []),
-      { title: say.price, isNumber: true as const }
+      { title: t.price, isNumber: true as const }
     ],
     rows: rows.map(cells),
-    ...(every > 1 && { note: say.oneOf(String(every)) })
+    ...(every > 1 && { note: t.oneOf(String(every)) })
   }
 }
 
@@ -231,23 +231,23 @@ const valuesOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms): ReadonlyArra
       }))
 ]
 
-const summaryOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms, say: Catalogue): string => {
+const summaryOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms, t: Messages): string => {
   const [first, last] = [points.at(0), points.at(-1)]
-  const words = say.question.charts
-  if (first === undefined || last === undefined) return words.noPriceKnown(terms.asset)
+  const messages = t.question.charts
+  if (first === undefined || last === undefined) return messages.noPriceKnown(terms.asset)
   const zone =
     terms.deadZone === undefined
       ? ""
-      : words.zoneSummary(plainNumber(terms.deadZone.openPrice), String(terms.deadZone.pct))
-  const level = terms.level === undefined ? "" : words.levelSummary(plainNumber(terms.level))
+      : messages.zoneSummary(plainNumber(terms.deadZone.openPrice), String(terms.deadZone.pct))
+  const level = terms.level === undefined ? "" : messages.levelSummary(plainNumber(terms.level))
   const end =
     terms.settled === undefined
       ? ""
-      : words.settledSummary(terms.settled.as, plainNumber(terms.settled.price))
-  return `${say.priceSummary(terms.asset, plainNumber(first.price), plainNumber(last.price))}${zone}${level}${end}`
+      : messages.settledSummary(terms.settled.as, plainNumber(terms.settled.price))
+  return `${t.priceSummary(terms.asset, plainNumber(first.price), plainNumber(last.price))}${zone}${level}${end}`
 }
 
-const keysOf = (terms: PriceTerms, { priceKey, question }: Catalogue): ReadonlyArray<Key> => [
+const keysOf = (terms: PriceTerms, { priceKey, question }: Messages): ReadonlyArray<Key> => [
   [html`<path class="line" d="M1 10 L9 5 L17 9 L27 3" />`, priceKey(terms.asset)],
   ...(terms.byRange === true
     ? [[html`<rect class="range" x="1" y="2" width="26" height="10" />`, question.charts.lowToHigh] as const]
@@ -283,7 +283,7 @@ const keysOf = (terms: PriceTerms, { priceKey, question }: Catalogue): ReadonlyA
 ]
 
 /** Null with fewer than two prices. */
-export const priceChart = (terms: PriceTerms, series: PriceSeries, say = catalogues.en): Html => {
+export const priceChart = (terms: PriceTerms, series: PriceSeries, t = allMessages.en): Html => {
   const points = drawn(series)
   if (points.length < 2) return null
   const plot = plotOf(280)
@@ -295,25 +295,25 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries, say = catalog
     .range(rangeY(plot))
   const scales: Scales = { plot, x, y }
   const touch = touchOf(points, terms)
-  const words = say.question.charts
+  const messages = t.question.charts
   const isOneMoment = terms.deadline.getTime() === terms.resolveAt.getTime()
   return chart({
     id: `price-${terms.asset}`,
-    title: say.priceOf(terms.asset),
-    summary: summaryOf(points, terms, say),
+    title: t.priceOf(terms.asset),
+    summary: summaryOf(points, terms, t),
     height: plot.height,
     drawing: html`${valueLines(plot, y, y.ticks(5))}
-    ${terms.deadZone === undefined ? null : deadZone(scales, terms.deadZone, words)}
+    ${terms.deadZone === undefined ? null : deadZone(scales, terms.deadZone, messages)}
     ${terms.deadZone === undefined ? null : markedLine(scales, terms.deadZone.openPrice, "reference")}
     ${terms.level === undefined ? null : markedLine(scales, terms.level, "level")}
     ${
       isOneMoment || terms.deadline <= terms.from || terms.deadline >= terms.resolveAt
         ? null
-        : moment(scales, terms.deadline, words.deadline)
+        : moment(scales, terms.deadline, messages.deadline)
     }
     ${terms.moment === undefined ? null : moment(scales, terms.moment.at, terms.moment.name)}
     ${curve(scales, points, terms)} ${dayMarks(scales, points, terms)} ${ground(plot)}
-    ${timesBelow(plot, x, 6, say)}
+    ${timesBelow(plot, x, 6, t)}
     ${
       touch === undefined || terms.level === undefined
         ? null
@@ -328,11 +328,11 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries, say = catalog
     }`,
     keys:
       touch === undefined
-        ? keysOf(terms, say)
-        : [...keysOf(terms, say), [html`<circle class="touch" cx="14" cy="7" r="6" />`, words.touched]],
+        ? keysOf(terms, t)
+        : [...keysOf(terms, t), [html`<circle class="touch" cx="14" cy="7" r="6" />`, messages.touched]],
     points: points.map(({ at, price }) => [x(at), at, price]),
-    note: say.timesUtc,
-    say,
-    numbers: numbersOf(points, terms, say)
+    note: t.timesUtc,
+    t,
+    numbers: numbersOf(points, terms, t)
   })
 }

@@ -4,7 +4,7 @@ import { line } from "d3-shape"
 import { DateTime } from "effect"
 import type { TrackRecord } from "../../../services/Charts.ts"
 import type { Calibration } from "../../../services/Scoring.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import type { Messages } from "../messages/messages.ts"
 import { day as dayOf } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
@@ -25,7 +25,7 @@ import {
 } from "./chart.ts"
 import type { Key } from "./chart.ts"
 import { noSkill } from "./intervals.ts"
-import { plainNumber } from "../views/words.ts"
+import { plainNumber } from "../views/format.ts"
 
 const dayMillis = 86_400_000
 
@@ -54,8 +54,8 @@ const running = ({ days }: TrackRecord): ReadonlyArray<Day> => {
 /** The area of a dot is proportional to the day's answers, up to a maximum. */
 const radius = (count: number): number => Math.min(9, 2 + 2 * Math.sqrt(count))
 
-export const trackRecordChart = (record: TrackRecord, say: Catalogue): Html => {
-  const words = say.agentPage.charts
+export const trackRecordChart = (record: TrackRecord, t: Messages): Html => {
+  const messages = t.agentPage.charts
   const days = running(record)
   const [first, last] = [days.at(0), days.at(-1)]
   if (first === undefined || last === undefined) return null
@@ -74,8 +74,8 @@ export const trackRecordChart = (record: TrackRecord, say: Catalogue): Html => {
     .digits(2)
   return chart({
     id: "track-record",
-    title: record.isAll ? words.byDay : words.latestByDay(String(total), total === 1),
-    summary: words.averageSummary(
+    title: record.isAll ? messages.byDay : messages.latestByDay(String(total), total === 1),
+    summary: messages.averageSummary(
       String(total),
       total === 1,
       String(days.length),
@@ -83,7 +83,7 @@ export const trackRecordChart = (record: TrackRecord, say: Catalogue): Html => {
       String(noSkill)
     ),
     height: plot.height,
-    say,
+    t,
     drawing: html`${valueLines(plot, y, y.ticks(5))}
       <line
         class="reference"
@@ -102,23 +102,23 @@ export const trackRecordChart = (record: TrackRecord, say: Catalogue): Html => {
           ? html`<circle class="mean" cx=${across(x(last.at))} cy=${down(y(last.soFar))} r="4" />`
           : null
       }
-      ${ground(plot)} ${timesBelow(plot, x, 6, say)}`,
+      ${ground(plot)} ${timesBelow(plot, x, 6, t)}`,
     keys: [
-      [html`<path class="line" d="M1 10 L9 6 L17 7 L27 4" />`, words.averageSoFar],
-      [html`<circle class="dot" cx="14" cy="7" r="5" />`, words.aDay],
-      [html`<line class="reference" x1="1" x2="27" y1="7" y2="7" />`, words.noSkill(String(noSkill))]
+      [html`<path class="line" d="M1 10 L9 6 L17 7 L27 4" />`, messages.averageSoFar],
+      [html`<circle class="dot" cx="14" cy="7" r="5" />`, messages.aDay],
+      [html`<line class="reference" x1="1" x2="27" y1="7" y2="7" />`, messages.noSkill(String(noSkill))]
     ],
     numbers: {
       columns: [
-        { title: words.settledOn },
-        { title: words.predictions, isNumber: true },
-        { title: say.average, isNumber: true },
-        { title: words.averageSoFar, isNumber: true }
+        { title: messages.settledOn },
+        { title: messages.predictions, isNumber: true },
+        { title: t.average, isNumber: true },
+        { title: messages.averageSoFar, isNumber: true }
       ],
       rows: days
         .toReversed()
         .map(({ at, count, mean, soFar }) => [
-          dayOf(DateTime.fromDateUnsafe(at), say),
+          dayOf(DateTime.fromDateUnsafe(at), t),
           String(count),
           mean.toFixed(1),
           soFar.toFixed(1)
@@ -129,7 +129,7 @@ export const trackRecordChart = (record: TrackRecord, say: Catalogue): Html => {
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`
 
-const perfect = ({ perfect: meaning }: Catalogue["agentPage"]["charts"]): Key => [
+const perfect = ({ perfect: meaning }: Messages["agentPage"]["charts"]): Key => [
   html`<line class="reference" x1="1" x2="27" y1="12" y2="2" />`,
   meaning
 ]
@@ -148,8 +148,8 @@ const diagonal = (x: (share: number) => number, y: (share: number) => number, fr
 const labelWidth = 20
 
 /** Stated confidence against the share that was right; null without directional or yes/no answers. */
-export const reliabilityChart = ({ confidence }: TrackRecord, say: Catalogue): Html => {
-  const words = say.agentPage.charts
+export const reliabilityChart = ({ confidence }: TrackRecord, t: Messages): Html => {
+  const messages = t.agentPage.charts
   const total = confidence.reduce((sum, { count }) => sum + count, 0)
   if (total === 0) return null
   const right = confidence.reduce((sum, bucket) => sum + bucket.right, 0)
@@ -158,10 +158,10 @@ export const reliabilityChart = ({ confidence }: TrackRecord, say: Catalogue): H
   const y = scaleLinear().domain([0, 1]).range(rangeY(plot))
   return chart({
     id: "reliability",
-    title: words.calibration,
-    summary: words.rightSummary(String(right), String(total)),
+    title: messages.calibration,
+    summary: messages.rightSummary(String(right), String(total)),
     height: plot.height,
-    say,
+    t,
     drawing: html`${valueLines(plot, y, y.ticks(5), percent)} ${diagonal(x, y, 0.5)}
     ${confidence.map(
       ({ count, mean_probability, right: hits }) =>
@@ -177,18 +177,21 @@ export const reliabilityChart = ({ confidence }: TrackRecord, say: Catalogue): H
             y=${down(y(hits / count) + (hits / count > 0.85 ? 26 : -14))}
             text-anchor=${anchorAt(plot, x(mean_probability), labelWidth)}
           >
-            ${words.rightOf(String(hits), String(count))}
+            ${messages.rightOf(String(hits), String(count))}
           </text>`
     )}
     ${ground(plot)} ${below(plot, x, 5, percent)}`,
-    keys: [[html`<circle class="dot solid" cx="14" cy="7" r="5" />`, words.answersSized], perfect(words)],
-    note: words.calibrationNote,
+    keys: [
+      [html`<circle class="dot solid" cx="14" cy="7" r="5" />`, messages.answersSized],
+      perfect(messages)
+    ],
+    note: messages.calibrationNote,
     numbers: {
       columns: [
-        { title: words.saidOnAverage },
-        { title: say.agentPage.right, isNumber: true },
-        { title: say.agentPage.answers, isNumber: true },
-        { title: words.shareRight, isNumber: true }
+        { title: messages.saidOnAverage },
+        { title: t.agentPage.right, isNumber: true },
+        { title: t.agentPage.answers, isNumber: true },
+        { title: messages.shareRight, isNumber: true }
       ],
       rows: confidence.map(({ count, mean_probability, right: hits }) => [
         percent(mean_probability),
@@ -201,8 +204,8 @@ export const reliabilityChart = ({ confidence }: TrackRecord, say: Catalogue): H
 }
 
 /** The share of outcomes within the central intervals of numeric forecasts; null with too few. */
-export const coverageChart = ({ count, coverage }: Calibration, say: Catalogue): Html => {
-  const words = say.agentPage.charts
+export const coverageChart = ({ count, coverage }: Calibration, t: Messages): Html => {
+  const messages = t.agentPage.charts
   const known = coverage.flatMap(({ interval_ci95, level, share }) =>
     share === null || interval_ci95 === null ? [] : [{ level, share, interval: interval_ci95 }]
   )
@@ -212,13 +215,13 @@ export const coverageChart = ({ count, coverage }: Calibration, say: Catalogue):
   const y = scaleLinear().domain([0, 1]).range(rangeY(plot))
   return chart({
     id: "coverage",
-    title: words.coverage,
-    summary: words.coverageSummary(
+    title: messages.coverage,
+    summary: messages.coverageSummary(
       String(count),
       known.map(({ level, share }) => [percent(share), percent(level)] as const)
     ),
     height: plot.height,
-    say,
+    t,
     drawing: html`${valueLines(plot, y, y.ticks(5), percent)} ${diagonal(x, y, 0)}
     ${known.map(
       ({ interval: [low, high], level, share }) =>
@@ -239,21 +242,21 @@ export const coverageChart = ({ count, coverage }: Calibration, say: Catalogue):
       [
         html`<line class="whisker" x1="14" x2="14" y1="1" y2="13" />
           <circle class="mean" cx="14" cy="7" r="4" />`,
-        words.shareOfOutcomes
+        messages.shareOfOutcomes
       ],
-      perfect(words)
+      perfect(messages)
     ],
-    note: words.coverageNote,
+    note: messages.coverageNote,
     numbers: {
       columns: [
-        { title: words.centralInterval },
-        { title: words.outcomesWithin, isNumber: true },
-        { title: words.intervalOfThat, isNumber: true }
+        { title: messages.centralInterval },
+        { title: messages.outcomesWithin, isNumber: true },
+        { title: messages.intervalOfThat, isNumber: true }
       ],
       rows: known.map(({ interval: [low, high], level, share }) => [
         percent(level),
         percent(share),
-        say.range(percent(low), percent(high))
+        t.range(percent(low), percent(high))
       ])
     }
   })
@@ -261,22 +264,22 @@ export const coverageChart = ({ count, coverage }: Calibration, say: Catalogue):
 
 const rounded = (count: number): string => plainNumber(Number(count.toFixed(2)))
 
-export const pitHistogram = ({ count, pit }: Calibration, say: Catalogue): Html => {
-  const words = say.agentPage.charts
+export const pitHistogram = ({ count, pit }: Calibration, t: Messages): Html => {
+  const messages = t.agentPage.charts
   if (count === 0) return null
   const plot = plotOf(240)
   const [low, high] = pit.band95
   const width = plot.right - plot.left
   return chart({
     id: "pit",
-    title: words.pit,
-    summary: words.pitSummary(
+    title: messages.pit,
+    summary: messages.pitSummary(
       String(count),
       pit.buckets.map((bucket) => rounded(bucket.count)),
       rounded(count / pit.buckets.length)
     ),
     height: plot.height,
-    say,
+    t,
     drawing: html`${bars(
       plot,
       pit.buckets.map((bucket) => ({
@@ -320,18 +323,18 @@ export const pitHistogram = ({ count, pit }: Calibration, say: Catalogue): Html 
         </text>`
     )}`,
     keys: [
-      [html`<rect class="bar" x="4" y="2" width="20" height="11" />`, words.outcomes],
+      [html`<rect class="bar" x="4" y="2" width="20" height="11" />`, messages.outcomes],
       [
         html`<rect class="band" x="1" y="2" width="26" height="10" />
           <line class="reference" x1="1" x2="27" y1="7" y2="7" />`,
-        words.pitBand
+        messages.pitBand
       ]
     ],
-    note: words.pitNote,
+    note: messages.pitNote,
     numbers: {
-      columns: [{ title: words.bucket }, { title: words.outcomes, isNumber: true }],
+      columns: [{ title: messages.bucket }, { title: messages.outcomes, isNumber: true }],
       rows: pit.buckets.map((bucket) => [
-        say.range(String(bucket.low), String(bucket.high)),
+        t.range(String(bucket.low), String(bucket.high)),
         rounded(bucket.count)
       ])
     }

@@ -1,8 +1,8 @@
 /** What an owner's keys of the gateway were used for, day by day. */
 import { scaleLinear } from "d3-scale"
 import { DateTime } from "effect"
-import { creditNumber, plainNumber } from "../views/words.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import { creditNumber, plainNumber } from "../views/format.ts"
+import type { Messages } from "../messages/messages.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import { across, chart, down, ground, plotOf, rangeY, valueLines } from "./chart.ts"
@@ -18,10 +18,10 @@ interface DayOfUse {
 const labelEvery = (days: number): number => (days < 10 ? 1 : Math.ceil(days / 35) * 7)
 
 /** `days` are consecutive and include days without a call. */
-export const usageChart = (days: ReadonlyArray<DayOfUse>, say: Catalogue): Html => {
-  const words = say.owners.keys
+export const usageChart = (days: ReadonlyArray<DayOfUse>, t: Messages): Html => {
+  const messages = t.owners.keys
   const dayOf = (of: Date) =>
-    DateTime.formatUtc(DateTime.fromDateUnsafe(of), { locale: say.dates, day: "numeric", month: "short" })
+    DateTime.formatUtc(DateTime.fromDateUnsafe(of), { locale: t.dates, day: "numeric", month: "short" })
   const plot = plotOf(200)
   const costs = days.map(({ cost }) => Number(cost) / 1e6)
   const max = Math.max(...costs)
@@ -35,9 +35,9 @@ export const usageChart = (days: ReadonlyArray<DayOfUse>, say: Catalogue): Html 
   const used = days.filter((each) => each.calls > 0)
   return chart({
     id: "usage",
-    say,
-    title: words.byDay,
-    summary: words.summary(creditNumber(total), calls, days.length, plainNumber(max)),
+    t,
+    title: messages.byDay,
+    summary: messages.summary(creditNumber(total), calls, days.length, plainNumber(max)),
     height: plot.height,
     drawing: html`${valueLines(plot, y, y.ticks(4))}
     ${costs.map((cost, index) =>
@@ -66,12 +66,12 @@ export const usageChart = (days: ReadonlyArray<DayOfUse>, say: Catalogue): Html 
     )}`,
     numbers: {
       columns: [
-        { title: words.day },
-        { title: words.calls, isNumber: true },
-        { title: words.credits, isNumber: true }
+        { title: messages.day },
+        { title: messages.calls, isNumber: true },
+        { title: messages.credits, isNumber: true }
       ],
       rows: used.map(({ calls: ofDay, cost, day }) => [dayOf(day), ofDay, creditNumber(cost)]),
-      note: words.idleDays
+      note: messages.idleDays
     }
   })
 }

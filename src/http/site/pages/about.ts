@@ -9,8 +9,8 @@ import { TransparencyLog } from "../../../services/TransparencyLog.ts"
 import type { ChallengeEntry } from "../../../services/TransparencyLog.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
-import { Pages } from "../Pages.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import { Pages } from "../siteLayer.ts"
+import type { Messages } from "../messages/messages.ts"
 import { challengePage, leaderboardPage, legalPage, methodsPage, pagePaths, verifyPage } from "../paths.ts"
 import { show } from "../responses.ts"
 import { entryProof, instant } from "../views/components.ts"
@@ -18,7 +18,7 @@ import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { document } from "../views/markdown.ts"
-import { formatOutcome, probability, titleOf } from "../views/words.ts"
+import { formatOutcome, probability, titleOf } from "../views/format.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -68,11 +68,11 @@ export const layer = HttpRouter.use(
             return yield* new NotFound({ detail: "The operator of this service has put no such text here." })
           }
           return show(site, frame, {
-            title: frame.say[name],
+            title: frame.t[name],
             audience: "everybody",
             path: legalPage(name),
             translation: legalPage(name),
-            content: html`<h1>${frame.say[name]}</h1>
+            content: html`<h1>${frame.t[name]}</h1>
               ${document(text)}`
           })
         })
@@ -86,8 +86,8 @@ const stepsOf = (
   example: ChallengeSummary | undefined,
   entries: ReadonlyArray<ChallengeEntry>
 ) => {
-  const { say } = frame
-  const { how } = say.doors
+  const { t } = frame
+  const { how } = t.doors
   const entryOf = (type: string) => entries.find((entry) => entry.type === type)
   const proof = (type: string): Html => {
     const entry = entryOf(type)
@@ -96,7 +96,7 @@ const stepsOf = (
     return html`${before}<a href=${frame.at(verifyPage(frame.at(entryProof(entry.leaf_index))))}>${words}</a
       >${after}`
   }
-  const outcome = example === undefined ? null : formatOutcome(example, say)
+  const outcome = example === undefined ? null : formatOutcome(example, t)
   const { checkedHow, openedAt, scoredHow } = how
   return [
     [
@@ -104,7 +104,7 @@ const stepsOf = (
       html`${how.askedHow}${
         example === undefined
           ? null
-          : html`${how.example[0]}<a href=${frame.at(challengePage(example.id))}>${titleOf(example, say)}</a
+          : html`${how.example[0]}<a href=${frame.at(challengePage(example.id))}>${titleOf(example, t)}</a
               >${how.example[1]}`
       }${proof("challenge.create")}`
     ],
@@ -117,12 +117,12 @@ const stepsOf = (
       html`${how.openedHow}${
         example === undefined
           ? null
-          : html`${openedAt[0]}${instant(DateTime.makeUnsafe(example.deadline), say)}${openedAt[1]}`
+          : html`${openedAt[0]}${instant(DateTime.makeUnsafe(example.deadline), t)}${openedAt[1]}`
       }${proof("challenge.close")}`
     ],
     [
       how.settled,
-      html`${how.settledHow}${outcome === null ? null : how.cameOut(outcome)}${proof("settlement")}`
+      html`${how.settledHow}${outcome === null ? null : how.outcomeWas(outcome)}${proof("settlement")}`
     ],
     [
       how.scored,
@@ -146,16 +146,16 @@ const howItWorksView = (
   example: ChallengeSummary | undefined,
   entries: ReadonlyArray<ChallengeEntry>
 ): Page => {
-  const { say } = frame
-  const { how } = say.doors
+  const { t } = frame
+  const { how } = t.doors
   return {
-    title: say.howItWorks,
+    title: t.howItWorks,
     audience: "everybody",
     description: how.description,
     path: pagePaths.howItWorks,
     translation: pagePaths.howItWorks,
     content: html`
-      <h1>${say.howItWorks}</h1>
+      <h1>${t.howItWorks}</h1>
       <p class="lead">${how.lead}</p>
       <ol class="promises">
         ${stepsOf(frame, example, entries).map(
@@ -166,7 +166,7 @@ const howItWorksView = (
             </li>`
         )}
       </ol>
-      <p class="actions"><a class="button" href=${frame.at(pagePaths.start)}>${say.enter}</a></p>
+      <p class="actions"><a class="button" href=${frame.at(pagePaths.start)}>${t.enter}</a></p>
     `
   }
 }
@@ -174,11 +174,11 @@ const howItWorksView = (
 const stated = [0.5, 0.6, 0.7, 0.8, 0.9, 1]
 
 const scoringView = (frame: Frame): Page => {
-  const { say } = frame
-  const { points } = say.doors
+  const { t } = frame
+  const { points } = t.doors
   const { boldness, formulas } = points
   return {
-    title: say.scoring,
+    title: t.scoring,
     audience: "everybody",
     description: points.description,
     path: pagePaths.scoring,
@@ -193,7 +193,7 @@ const scoringView = (frame: Frame): Page => {
         <table class="bins">
           <thead>
             <tr>
-              <th scope="col">${points.said}</th>
+              <th scope="col">${points.answer}</th>
               <th scope="col" class="number">${points.ifRight}</th>
               <th scope="col" class="number">${points.ifWrong}</th>
             </tr>
@@ -202,7 +202,7 @@ const scoringView = (frame: Frame): Page => {
             ${stated.map(
               (p) =>
                 html`<tr>
-                  <th scope="row">${say.movements.bullish} ${probability(p)}</th>
+                  <th scope="row">${t.movements.bullish} ${probability(p)}</th>
                   <td>${Math.round(100 * p)}</td>
                   <td>${Math.round(100 * (1 - p))}</td>
                 </tr>`
@@ -214,7 +214,7 @@ const scoringView = (frame: Frame): Page => {
       <section aria-labelledby="numbers">
         <h2 id="numbers">${points.numbers}</h2>
         <p>${points.numbersHow}</p>
-        ${crpsPicture(say)}
+        ${crpsPicture(t)}
       </section>
       <section aria-labelledby="glossary">
         <h2 id="glossary">${points.words}</h2>
@@ -234,7 +234,7 @@ const scoringView = (frame: Frame): Page => {
 }
 
 /** The distribution function of a forecast, the step of what came, and the area between them. */
-const crpsPicture = ({ doors: { points } }: Catalogue) =>
+const crpsPicture = ({ doors: { points } }: Messages) =>
   html`<figure class="chart">
     <figcaption>${points.picture}</figcaption>
     <svg class="drawing" viewBox="0 0 400 160" width="100%" role="img" aria-label=${points.pictureSays}>
@@ -250,8 +250,8 @@ const crpsPicture = ({ doors: { points } }: Catalogue) =>
   </figure>`
 
 const startView = (frame: Frame, baseUrl: string, guide: string): Page => {
-  const { say } = frame
-  const { start } = say.doors
+  const { t } = frame
+  const { start } = t.doors
   const { calls, guideLead } = start
   const curl = `curl ${baseUrl}/api/v1/eval/open`
   const python = `import json, urllib.request
@@ -260,13 +260,13 @@ print(questions[0]["question"] if questions else "Nothing is open just now.")`
   const javascript = `const { items } = await (await fetch("${baseUrl}/api/v1/eval/open")).json()
 console.log(items[0]?.question ?? "Nothing is open just now.")`
   return {
-    title: say.enter,
+    title: t.enter,
     audience: "everybody",
     description: start.description,
     path: pagePaths.start,
     translation: pagePaths.start,
     content: html`
-      <h1>${say.enter}</h1>
+      <h1>${t.enter}</h1>
       <p class="lead">${start.lead}</p>
       <section class="panel" aria-labelledby="words">
         <h2 id="words">${start.forAgent}</h2>
@@ -288,7 +288,7 @@ console.log(items[0]?.question ?? "Nothing is open just now.")`
               <pre class="code" tabindex="0"><code>${code}</code></pre>`
         )}
         <p>
-          ${calls[0]}<a href=${frame.at(documents.docs)}>${say.reference}</a>${calls[1]}<a
+          ${calls[0]}<a href=${frame.at(documents.docs)}>${t.reference}</a>${calls[1]}<a
             href=${frame.at(documents.openapi)}
             >openapi.json</a
           >${calls[2]}

@@ -10,7 +10,7 @@ import { Skill } from "../../../services/Skill.ts"
 import type { OwnRecord } from "../../../services/Skill.ts"
 import type { AgentStatus } from "../../../services/domain/agentStatus.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import { agentPage, pagePaths, topUpPage } from "../paths.ts"
 import { goTo, show } from "../responses.ts"
 import { signed } from "../charts/intervals.ts"
@@ -22,7 +22,7 @@ import {
   facts,
   form,
   instant,
-  lastOnes,
+  recentForm,
   named,
   notice
 } from "../views/components.ts"
@@ -30,7 +30,7 @@ import type { Tone } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { modelOf, number, rankChange } from "../views/words.ts"
+import { modelOf, number, rankChange } from "../views/format.ts"
 import { holdings } from "./credit.ts"
 
 export const layer = HttpRouter.use(
@@ -67,7 +67,7 @@ export const layer = HttpRouter.use(
         Effect.fnUntraced(function* (frame, operator, fields) {
           if (fields.get("sure") !== "yes") {
             return yield* page(frame, operator, {
-              complaint: frame.say.owners.agents.tickFirst,
+              complaint: frame.t.owners.agents.tickFirst,
               status: 400
             })
           }
@@ -115,34 +115,34 @@ const tones: Readonly<Record<AgentStatus, Tone>> = {
   suspended: "problem"
 }
 
-const advice = ({ say }: Frame, agent: OwnAgent) =>
+const advice = ({ t }: Frame, agent: OwnAgent) =>
   agent.status === "suspended"
-    ? notice("problem", say.owners.agents.suspended, say.owners.agents.suspendedMeans)
+    ? notice("problem", t.owners.agents.suspended, t.owners.agents.suspendedMeans)
     : null
 
 const secretOf = (frame: Frame, agent: OwnAgent) => {
-  const say = frame.say.owners.agents
+  const t = frame.t.owners.agents
   return agent.authMethod === "private_key_jwt"
-    ? html`<p class="quiet small">${say.keyOfItsOwn}</p>`
+    ? html`<p class="quiet small">${t.keyOfItsOwn}</p>`
     : html`<details>
-        <summary>${say.replaceSecret}</summary>
-        <p>${say.whenToReplace}</p>
+        <summary>${t.replaceSecret}</summary>
+        <p>${t.whenToReplace}</p>
         ${form(
           frame,
           rotateSecretPath(agent.agentId),
           html`<p>
               <label>
                 <input type="checkbox" name="gateway_keys" value="revoke" checked />
-                ${say.revokeKeys}
+                ${t.revokeKeys}
               </label>
             </p>
             <p>
               <label>
                 <input type="checkbox" name="sure" value="yes" required />
-                ${say.oldOneEnds}
+                ${t.oldOneEnds}
               </label>
             </p>
-            <button class="danger">${say.replaceSecretOf(agent.name)}</button>`
+            <button class="danger">${t.replaceSecretOf(agent.name)}</button>`
         )}
       </details>`
 }
@@ -151,35 +151,35 @@ const spendingPath = (agentId: string) => `/account/agents/${agentId}/spending`
 
 /** The owner's switch for calling language models, which takes a paid plan. */
 const spendingOf = (frame: Frame, agent: OwnAgent, plan: Plan) => {
-  const say = frame.say.owners.agents
+  const t = frame.t.owners.agents
   const isOn = agent.creditArenaEnabled
   return html`<div>
-    <h3>${say.models}</h3>
-    <p>${isOn ? say.maySpend : say.mayNotSpend}${isOn && !isPaid(plan) ? say.notOnFree : ""}</p>
+    <h3>${t.models}</h3>
+    <p>${isOn ? t.maySpend : t.mayNotSpend}${isOn && !isPaid(plan) ? t.notOnFree : ""}</p>
     ${form(
       frame,
       spendingPath(agent.agentId),
       html`<input type="hidden" name="spending" value=${isOn ? "off" : "on"} />
-        <button class="secondary">${isOn ? say.turnOff(agent.name) : say.turnOn(agent.name)}</button>`
+        <button class="secondary">${isOn ? t.turnOff(agent.name) : t.turnOn(agent.name)}</button>`
     )}
   </div>`
 }
 
 const ownAgent = (frame: Frame, agent: OwnAgent, plan: Plan, isOnly: boolean) => {
-  const { owners } = frame.say
-  const say = owners.agents
+  const { owners } = frame.t
+  const t = owners.agents
   const model = modelOf({ model_provider: agent.modelProvider, model_name: agent.modelName })
   return html`<details class="panel" open=${isOnly}>
     <summary>
-      <strong>${named(agent.name)}</strong> ${badge(tones[agent.status], say.statuses[agent.status])}
+      <strong>${named(agent.name)}</strong> ${badge(tones[agent.status], t.statuses[agent.status])}
     </summary>
     <div id=${`agent-${agent.agentId}`}>
       ${advice(frame, agent)}
       ${facts([
-        [say.credit, holdings(agent.credit, frame.say)],
-        [say.model, model.length === 0 ? null : model.join(" ")],
-        [say.claimed, day(agent.claimedAt, frame.say)],
-        [say.registered, day(agent.createdAt, frame.say)],
+        [t.credit, holdings(agent.credit, frame.t)],
+        [t.model, model.length === 0 ? null : model.join(" ")],
+        [t.claimed, day(agent.claimedAt, frame.t)],
+        [t.registered, day(agent.createdAt, frame.t)],
         [owners.agentId, html`<code>${agent.agentId}</code>`]
       ])}
       <p>
@@ -190,17 +190,17 @@ const ownAgent = (frame: Frame, agent: OwnAgent, plan: Plan, isOnly: boolean) =>
   </details>`
 }
 
-const nothingYet = ({ say }: Frame) =>
+const nothingYet = ({ t }: Frame) =>
   html`<div class="panel">
-    <h2>${say.owners.agents.noneYet}</h2>
-    <p>${say.owners.agents.howToGet}</p>
+    <h2>${t.owners.agents.noneYet}</h2>
+    <p>${t.owners.agents.howToGet}</p>
   </div>`
 
 const ownCredit = (frame: Frame, { agents, credit }: Account) => {
-  const { owners } = frame.say
+  const { owners } = frame.t
   return html`<section class="panel" aria-labelledby="credit">
     <h2 id="credit">${owners.yourCredit}</h2>
-    <p class="amount">${credits(credit.available, frame.say)}</p>
+    <p class="amount">${credits(credit.available, frame.t)}</p>
     <p><a href=${frame.at(creditPage())}>${owners.agents.toCredit}</a></p>
     <p class="quiet small">
       ${agents.length === 0 ? owners.agents.onceYouOwn : `${owners.yoursAlone}${owners.stop}`}
@@ -213,16 +213,16 @@ const planOf = (
   { operator: { plan } }: Account,
   planCredit: Readonly<Record<Plan, number>>
 ) => {
-  const { owners } = frame.say
-  const say = owners.agents
+  const { owners } = frame.t
+  const t = owners.agents
   return html`<section class="panel" aria-labelledby="plan">
-    <h2 id="plan">${say.plan(owners.plans[plan])}</h2>
+    <h2 id="plan">${t.plan(owners.plans[plan])}</h2>
     ${facts([
-      [say.credit, planCredit[plan] === 0 ? null : say.eachMonth(planCredit[plan])],
-      [say.models, isPaid(plan) ? say.forAllowed : say.notOnPlan],
-      [say.poolRewards, `${rewardCoefficient(plan)}x`]
+      [t.credit, planCredit[plan] === 0 ? null : t.eachMonth(planCredit[plan])],
+      [t.models, isPaid(plan) ? t.forAllowed : t.notOnPlan],
+      [t.poolRewards, `${rewardCoefficient(plan)}x`]
     ])}
-    <p class="quiet small">${say.changePlans}</p>
+    <p class="quiet small">${t.changePlans}</p>
   </section>`
 }
 
@@ -231,12 +231,12 @@ const silence = Duration.days(3)
 
 /** What an owner may want to do something about; null where all is well. */
 const warningOf = (
-  { say }: Frame,
+  { t }: Frame,
   agent: OwnAgent,
   record: OwnRecord | undefined,
   now: DateTime.Utc
 ): string | null => {
-  const { warnings } = say.owners.agents
+  const { warnings } = t.owners.agents
   if (agent.status === "suspended") return warnings.suspended
   if (agent.status === "issuance_paused") return warnings.paused
   if (record === undefined || record.last_answer_at === null) return warnings.unheard
@@ -245,34 +245,37 @@ const warningOf = (
 }
 
 const recordRow = (frame: Frame, agent: OwnAgent, record: OwnRecord | undefined, now: DateTime.Utc) => {
-  const { say } = frame
-  const { agents: words, never } = say.owners
+  const { t } = frame
+  const { agents: messages, never } = t.owners
   const warning = warningOf(frame, agent, record, now)
   const cells: ReadonlyArray<readonly [name: string, value: Html]> = [
     [
-      say.rank,
+      t.rank,
       record === undefined || record.rank === null
         ? "–"
-        : html`#${number(record.rank)} ${rankChange(record.rank, record.rank_before, say)}`
+        : html`#${number(record.rank)} ${rankChange(record.rank, record.rank_before, t)}`
     ],
-    [say.skill, signed(record?.skill ?? null)],
-    [say.average, record === undefined || record.avg_score === null ? "–" : record.avg_score.toFixed(1)],
-    [words.lastTen, lastOnes(record?.form ?? [], say)],
-    [words.openAnswered, record === undefined ? "–" : words.answeredOf(record.open_answered, record.open)],
+    [t.skill, signed(record?.skill ?? null)],
+    [t.average, record === undefined || record.avg_score === null ? "–" : record.avg_score.toFixed(1)],
+    [messages.lastTen, recentForm(record?.form ?? [], t)],
     [
-      words.lastAnswer,
+      messages.openAnswered,
+      record === undefined ? "–" : messages.answeredOf(record.open_answered, record.open)
+    ],
+    [
+      messages.lastAnswer,
       record === undefined || record.last_answer_at === null
         ? never
-        : instant(DateTime.makeUnsafe(record.last_answer_at), say)
+        : instant(DateTime.makeUnsafe(record.last_answer_at), t)
     ],
-    [words.credit, credits(agent.credit.available, say)]
+    [messages.credit, credits(agent.credit.available, t)]
   ]
-  const broad: ReadonlySet<string> = new Set([words.lastTen, words.lastAnswer])
+  const broad: ReadonlySet<string> = new Set([messages.lastTen, messages.lastAnswer])
   return html`<tr role="row">
     <th role="rowheader" scope="row" class="agent">
       <a href=${frame.at(agentPage(agent.agentId))}>${named(agent.name)}</a>
       ${warning === null ? null : badge("warning", warning)}
-      <a class="small" href=${`#agent-${agent.agentId}`}>${words.settings}</a>
+      <a class="small" href=${`#agent-${agent.agentId}`}>${messages.settings}</a>
     </th>
     ${cells.map(
       ([name, value]) =>
@@ -281,19 +284,19 @@ const recordRow = (frame: Frame, agent: OwnAgent, record: OwnRecord | undefined,
   </tr>`
 }
 
-const columnsOf = ({ say }: Frame) => {
-  const { credit, lastAnswer, lastTen, openAnswered } = say.owners.agents
-  return [say.rank, say.skill, say.average, lastTen, openAnswered, lastAnswer, credit]
+const columnsOf = ({ t }: Frame) => {
+  const { credit, lastAnswer, lastTen, openAnswered } = t.owners.agents
+  return [t.rank, t.skill, t.average, lastTen, openAnswered, lastAnswer, credit]
 }
 
 const dashboard = (frame: Frame, { agents }: Account, records: ReadonlyArray<OwnRecord>, now: DateTime.Utc) =>
   html`<table class="dashboard" role="table">
     <caption class="unseen">
-      ${frame.say.owners.agents.caption}
+      ${frame.t.owners.agents.caption}
     </caption>
     <thead role="rowgroup">
       <tr role="row">
-        <th role="columnheader" scope="col" class="agent">${frame.say.agent}</th>
+        <th role="columnheader" scope="col" class="agent">${frame.t.agent}</th>
         ${columnsOf(frame).map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}
       </tr>
     </thead>
@@ -322,18 +325,18 @@ const accountView = (
 ): Page => {
   const { complaint, now, own, planCredit, records } = view
   const { agents, operator } = own
-  const { owners } = frame.say
-  const say = owners.agents
+  const { owners } = frame.t
+  const t = owners.agents
   const title = owners.tabs.agents
   return {
     title: complaint === undefined ? title : owners.error(title),
     width: "wide",
     content: html`
       ${accountTabs(frame, "agents")}
-      ${complaint === undefined ? null : notice("problem", say.nothingReplaced, complaint)}
+      ${complaint === undefined ? null : notice("problem", t.nothingReplaced, complaint)}
       <h1>${title}</h1>
       <p class="quiet">
-        ${say.signedInAs[0]}<strong>${operator.email ?? say.atProvider}</strong>${say.signedInAs[1]}
+        ${t.signedInAs[0]}<strong>${operator.email ?? t.atProvider}</strong>${t.signedInAs[1]}
       </p>
       ${agents.length === 0 ? nothingYet(frame) : dashboard(frame, own, records, now)}
       <div class="split">
@@ -342,14 +345,14 @@ const accountView = (
           ${agents.map((agent) => ownAgent(frame, agent, operator.plan, agents.length === 1))}
         </div>
       </div>
-      <p class="quiet small">${say.yourId} <code>${operator.operatorId}</code></p>
+      <p class="quiet small">${t.yourId} <code>${operator.operatorId}</code></p>
     `
   }
 }
 
 const newSecretView = (frame: Frame, rotated: SecretRotation): Page => {
-  const { owners } = frame.say
-  const say = owners.agents
+  const { owners } = frame.t
+  const t = owners.agents
   const {
     agent_id: agentId,
     client_secret: secret,
@@ -357,16 +360,16 @@ const newSecretView = (frame: Frame, rotated: SecretRotation): Page => {
     revoked_gateway_keys: revoked
   } = rotated
   return {
-    title: say.newSecret,
+    title: t.newSecret,
     content: html`
-      ${notice("warning", say.copySecret, say.shownOnce)}
-      <h1>${say.newSecret}</h1>
+      ${notice("warning", t.copySecret, t.shownOnce)}
+      <h1>${t.newSecret}</h1>
       <code class="secret">${secret}</code>
-      <p>${say.giveSecret[0]}<code>client_secret</code>${say.giveSecret[1]}</p>
+      <p>${t.giveSecret[0]}<code>client_secret</code>${t.giveSecret[1]}</p>
       ${facts([
         [owners.agentId, html`<code>${agentId}</code>`],
-        [say.keysRevoked, revoked === 0 ? say.noKeys : String(revoked)],
-        [say.webhooksOff, off === 0 ? say.noKeys : String(off)]
+        [t.keysRevoked, revoked === 0 ? t.noKeys : String(revoked)],
+        [t.webhooksOff, off === 0 ? t.noKeys : String(off)]
       ])}
       <p><a class="button secondary" href=${frame.at(accountPage)}>${owners.copied.agents}</a></p>
     `

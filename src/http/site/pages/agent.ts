@@ -11,8 +11,8 @@ import type { PublicProfile } from "../../../services/Registry.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import type { Calibration, Scorecard } from "../../../services/Scoring.ts"
 import { Skill } from "../../../services/Skill.ts"
-import type { SkillProfile, Standing } from "../../../services/Skill.ts"
-import { Pages } from "../Pages.ts"
+import type { SkillProfile, Rank } from "../../../services/Skill.ts"
+import { Pages } from "../siteLayer.ts"
 import { sequenceChart } from "../charts/evidence.ts"
 import {
   averageOf,
@@ -41,23 +41,23 @@ import {
 import { show } from "../responses.ts"
 import {
   assetTag,
-  atAGlance,
+  summaryCells,
   avatar,
   badge,
   day,
   empty,
   facts,
-  lastOnes,
+  recentForm,
   longText,
   named
 } from "../views/components.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import type { Messages } from "../messages/messages.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { userText } from "../views/markdown.ts"
 import { proofOf } from "../views/proof.ts"
-import { categoryName, horizonName, modelOf, number, rankChange, withMinus } from "../views/words.ts"
+import { categoryName, horizonName, modelOf, number, rankChange, withMinus } from "../views/format.ts"
 import { askedOf, recentlySettled } from "./predictions.ts"
 import type { Asked } from "./predictions.ts"
 
@@ -78,14 +78,14 @@ export const layer = HttpRouter.use(
         ["lang"],
         Effect.fnUntraced(function* (frame) {
           const { agent_id: id = "" } = yield* HttpRouter.params
-          const [profile, scorecard, calibration, record, skill, standing, comments] = yield* Effect.all(
+          const [profile, scorecard, calibration, record, skill, place, comments] = yield* Effect.all(
             [
               registry.publicProfile(null, id),
               scoring.scorecard(id, { limit: shownPredictions, cursor: undefined }),
               scoring.calibrationOf(id),
               charts.trackRecord(id),
               skills.profile(id),
-              skills.standing(id),
+              skills.rank(id),
               discussion.lastOf(id)
             ],
             { concurrency: "unbounded" }
@@ -94,7 +94,7 @@ export const layer = HttpRouter.use(
           return show(
             site,
             frame,
-            agentView(frame, { profile, scorecard, asked, calibration, record, skill, standing, comments })
+            agentView(frame, { profile, scorecard, asked, calibration, record, skill, place, comments })
           )
         })
       )
@@ -112,39 +112,39 @@ const rounded = (value: number | null, places = 2) =>
 
 type Stats = Scorecard["overall"]
 
-const bounds = ({ score_ci95: interval }: Stats, say: Catalogue) =>
-  interval === null ? null : say.range(hundredths(interval[0]), hundredths(interval[1]))
+const bounds = ({ score_ci95: interval }: Stats, t: Messages) =>
+  interval === null ? null : t.range(hundredths(interval[0]), hundredths(interval[1]))
 
-const overallStats = ({ say }: Frame, { overall: stats }: Scorecard) => {
-  const words = say.agentPage
-  if (stats.prediction_count === 0) return html`<p>${words.noneSettled}</p>`
-  const [before, after] = words.ofHundred
+const overallStats = ({ t }: Frame, { overall: stats }: Scorecard) => {
+  const messages = t.agentPage
+  if (stats.prediction_count === 0) return html`<p>${messages.noneSettled}</p>`
+  const [before, after] = messages.ofHundred
   return facts([
-    [words.averageScore, html`${before}<strong>${rounded(stats.avg_score)}</strong>${after}`],
-    [say.interval, bounds(stats, say)],
+    [messages.averageScore, html`${before}<strong>${rounded(stats.avg_score)}</strong>${after}`],
+    [t.interval, bounds(stats, t)],
     [
-      words.right,
+      messages.right,
       // Numeric forecasts are not right or wrong.
       stats.mean_skill === null
-        ? words.rightOf(
+        ? messages.rightOf(
             String(stats.correct_count),
             String(stats.prediction_count),
             percent(stats.accuracy_rate)
           )
         : percent(stats.accuracy_rate)
     ],
-    [words.brier, rounded(stats.brier_index, 1)],
-    [words.scored, String(stats.prediction_count)]
+    [messages.brier, rounded(stats.brier_index, 1)],
+    [messages.scored, String(stats.prediction_count)]
   ])
 }
 
 /** Scores by category and target, on one scale. */
 const statsByPart = (frame: Frame, { categories, targets }: Scorecard): Html => {
-  const { say } = frame
-  const words = say.agentPage
+  const { t } = frame
+  const messages = t.agentPage
   const rows = [
     ...categories.map(({ category, ...stats }) => ({
-      name: html`<strong>${categoryName(category, say)}</strong>`,
+      name: html`<strong>${categoryName(category, t)}</strong>`,
       stats
     })),
     ...targets.map(({ target, ...stats }) => ({ name: assetTag(frame, target), stats }))
@@ -152,17 +152,17 @@ const statsByPart = (frame: Frame, { categories, targets }: Scorecard): Html => 
   if (rows.length === 0) return null
   const scale = intervalScale(rows.map(({ stats }) => averageOf(stats)))
   return html`<section aria-labelledby="parts">
-    <h2 id="parts">${words.byPart}</h2>
+    <h2 id="parts">${messages.byPart}</h2>
     <table class="board unranked" role="table">
       <thead role="rowgroup">
         <tr role="row">
-          <th role="columnheader" scope="col" class="agent">${words.of}</th>
-          <th role="columnheader" scope="col" class="number">${say.average}</th>
+          <th role="columnheader" scope="col" class="agent">${messages.of}</th>
+          <th role="columnheader" scope="col" class="number">${t.average}</th>
           <th role="columnheader" scope="col" class="scale">
-            <span>${say.interval}</span> ${intervalAxis(scale)}
+            <span>${t.interval}</span> ${intervalAxis(scale)}
           </th>
-          <th role="columnheader" scope="col" class="number">${words.right}</th>
-          <th role="columnheader" scope="col" class="number">${words.scored}</th>
+          <th role="columnheader" scope="col" class="number">${messages.right}</th>
+          <th role="columnheader" scope="col" class="number">${messages.scored}</th>
         </tr>
       </thead>
       <tbody role="rowgroup">
@@ -173,12 +173,12 @@ const statsByPart = (frame: Frame, { categories, targets }: Scorecard): Html => 
               <td role="cell" class="number"><strong>${rounded(stats.avg_score, 1)}</strong></td>
               <td role="cell" class="scale">
                 ${interval(scale, averageOf(stats))}
-                <span class="quiet interval-text">${bounds(stats, say) ?? say.noInterval}</span>
+                <span class="quiet interval-text">${bounds(stats, t) ?? t.noInterval}</span>
               </td>
-              <td role="cell" class="number more" data-label=${words.right}>
+              <td role="cell" class="number more" data-label=${messages.right}>
                 ${percent(stats.accuracy_rate) ?? "–"}
               </td>
-              <td role="cell" class="number more" data-label=${words.scored}>${stats.prediction_count}</td>
+              <td role="cell" class="number more" data-label=${messages.scored}>${stats.prediction_count}</td>
             </tr>`
         )}
       </tbody>
@@ -187,8 +187,8 @@ const statsByPart = (frame: Frame, { categories, targets }: Scorecard): Html => 
 }
 
 /** Where the mean daily score lies, day by day, as far as the newest answers tell. */
-const dailyScores = ({ say }: Frame, { by_day, overall }: SkillProfile): Html => {
-  const words = say.agentPage
+const dailyScores = ({ t }: Frame, { by_day, overall }: SkillProfile): Html => {
+  const messages = t.agentPage
   const last = by_day.at(-1)
   if (last === undefined) return null
   const drawn = by_day.reduce((sum, { answers }) => sum + answers, 0)
@@ -199,21 +199,21 @@ const dailyScores = ({ say }: Frame, { by_day, overall }: SkillProfile): Html =>
       more: [String(answers), e_value.toPrecision(3)]
     })),
     {
-      title: words.dailyScores,
-      summary: `${words.dailySummary(
+      title: messages.dailyScores,
+      summary: `${messages.dailySummary(
         DateTime.formatUtc(DateTime.makeUnsafe(last.day), {
-          locale: say.dates,
+          locale: t.dates,
           day: "numeric",
           month: "long",
           year: "numeric"
         }),
         hundredths(last.sequence[0]),
         hundredths(last.sequence[1])
-      )}${isWhole ? "" : words.newest(number(drawn))}`,
-      zero: words.zeroIsWalk,
-      more: [words.answers, words.eValue]
+      )}${isWhole ? "" : messages.newest(number(drawn))}`,
+      zero: messages.zeroIsWalk,
+      more: [messages.answers, messages.eValue]
     },
-    say
+    t
   )
 }
 
@@ -223,52 +223,52 @@ const skillSection = (frame: Frame, profile: SkillProfile): Html => {
   if (overall === null || overall.skill === null || overall.evidence === null) return null
   const { coverage, evidence, peer, skill } = overall
   const isReference = reference !== null
-  const { say } = frame
-  const words = say.agentPage
-  const [beforeSkill, afterSkill] = words.skillOf
+  const { t } = frame
+  const messages = t.agentPage
+  const [beforeSkill, afterSkill] = messages.skillOf
   const rows = [
     ...categories.map(({ category, ...each }) => ({
-      name: html`<strong>${categoryName(category, say)}</strong>`,
+      name: html`<strong>${categoryName(category, t)}</strong>`,
       ...each
     })),
-    ...horizons.map(({ horizon, ...each }) => ({ name: horizonName(horizon, say), ...each })),
+    ...horizons.map(({ horizon, ...each }) => ({ name: horizonName(horizon, t), ...each })),
     ...targets.map(({ target, ...each }) => ({ name: assetTag(frame, target), ...each }))
   ]
   const scale = skillScale(rows.map(dailyScoreOf))
   return html`<section aria-labelledby="skill">
-    <h2 id="skill">${say.skill}</h2>
+    <h2 id="skill">${t.skill}</h2>
     <p>
-      ${proofOf({ ...overall, isReference }, say)}
-      <a href=${frame.at(methodsPage)}>${say.reckoned}</a>${frame.say.separator}<a
+      ${proofOf({ ...overall, isReference }, t)}
+      <a href=${frame.at(methodsPage)}>${t.computed}</a>${frame.t.separator}<a
         href=${frame.at(comparePage({ a: agent_id }))}
-        >${words.compareIt}</a
-      >${say.stop}
+        >${messages.compareIt}</a
+      >${t.stop}
     </p>
     ${facts([
-      [say.skill, html`${beforeSkill}<strong>${signed(skill)}</strong>${afterSkill}`],
-      [words.besidePeers, peer === null ? null : signed(peer)],
-      [words.answered, percent(coverage)],
+      [t.skill, html`${beforeSkill}<strong>${signed(skill)}</strong>${afterSkill}`],
+      [messages.besidePeers, peer === null ? null : signed(peer)],
+      [messages.answered, percent(coverage)],
       [
-        words.eValue,
+        messages.eValue,
         isReference
           ? null
-          : words.eValueAfter(evidence.e_value.toPrecision(3), String(evidence.days), evidence.days === 1)
+          : messages.eValueAfter(evidence.e_value.toPrecision(3), String(evidence.days), evidence.days === 1)
       ],
-      [say.dailyScore, dailyScoreText(overall, say)]
+      [t.dailyScore, dailyScoreText(overall, t)]
     ])}
     ${isReference ? null : dailyScores(frame, profile)}
     <table class="board unranked" role="table">
       <caption class="unseen">
-        ${words.skillByPart}
+        ${messages.skillByPart}
       </caption>
       <thead role="rowgroup">
         <tr role="row">
-          <th role="columnheader" scope="col" class="agent">${words.of}</th>
-          <th role="columnheader" scope="col" class="number">${say.skill}</th>
+          <th role="columnheader" scope="col" class="agent">${messages.of}</th>
+          <th role="columnheader" scope="col" class="number">${t.skill}</th>
           <th role="columnheader" scope="col" class="scale">
-            <span>${say.dailyScore}</span> ${intervalAxis(scale)}
+            <span>${t.dailyScore}</span> ${intervalAxis(scale)}
           </th>
-          <th role="columnheader" scope="col" class="number">${words.answers}</th>
+          <th role="columnheader" scope="col" class="number">${messages.answers}</th>
         </tr>
       </thead>
       <tbody role="rowgroup">
@@ -281,9 +281,9 @@ const skillSection = (frame: Frame, profile: SkillProfile): Html => {
               </td>
               <td role="cell" class="scale">
                 ${interval(scale, dailyScoreOf(row))}
-                <span class="quiet interval-text">${dailyScoreText(row, say)}</span>
+                <span class="quiet interval-text">${dailyScoreText(row, t)}</span>
               </td>
-              <td role="cell" class="number more" data-label=${words.answers}>${row.answers}</td>
+              <td role="cell" class="number more" data-label=${messages.answers}>${row.answers}</td>
             </tr>`
         )}
       </tbody>
@@ -292,13 +292,13 @@ const skillSection = (frame: Frame, profile: SkillProfile): Html => {
       hours.length === 0
         ? null
         : html`<details class="numbers">
-            <summary>${words.byHour}</summary>
+            <summary>${messages.byHour}</summary>
             <table class="bins">
               <thead>
                 <tr>
-                  <th scope="col">${words.hour}</th>
-                  <th scope="col" class="number">${say.skill}</th>
-                  <th scope="col" class="number">${words.answers}</th>
+                  <th scope="col">${messages.hour}</th>
+                  <th scope="col" class="number">${t.skill}</th>
+                  <th scope="col" class="number">${messages.answers}</th>
                 </tr>
               </thead>
               <tbody>
@@ -318,105 +318,106 @@ const skillSection = (frame: Frame, profile: SkillProfile): Html => {
 }
 
 /** The public profile. */
-const aboutAgent = ({ say }: Frame, profile: PublicProfile) => {
-  const words = say.agentPage
-  const agents = (count: number) => words.agents(String(count), count === 1)
+const aboutAgent = ({ t }: Frame, profile: PublicProfile) => {
+  const messages = t.agentPage
+  const agents = (count: number) => messages.agents(String(count), count === 1)
   const model = modelOf(profile)
   return facts([
-    [words.model, model.length === 0 ? null : named(model.join(" "))],
+    [messages.model, model.length === 0 ? null : named(model.join(" "))],
     [
-      words.organisation,
+      messages.organisation,
       profile.owner_org === null || profile.owner_org === "" ? null : named(profile.owner_org)
     ],
-    [words.languages, profile.languages.length === 0 ? null : named(profile.languages.join(", "))],
-    [words.hereSince, day(DateTime.makeUnsafe(profile.created_at), say)],
-    [words.followedBy, agents(profile.follower_count)],
-    [words.follows, agents(profile.following_count)]
+    [messages.languages, profile.languages.length === 0 ? null : named(profile.languages.join(", "))],
+    [messages.hereSince, day(DateTime.makeUnsafe(profile.created_at), t)],
+    [messages.followedBy, agents(profile.follower_count)],
+    [messages.follows, agents(profile.following_count)]
   ])
 }
 
-const trackRecordCharts = ({ say }: Frame, record: TrackRecord, calibration: Calibration): Html => {
+const trackRecordCharts = ({ t }: Frame, record: TrackRecord, calibration: Calibration): Html => {
   const charts = [
-    reliabilityChart(record, say),
-    coverageChart(calibration, say),
-    pitHistogram(calibration, say)
+    reliabilityChart(record, t),
+    coverageChart(calibration, t),
+    pitHistogram(calibration, t)
   ].filter((each) => each !== null)
-  const track = trackRecordChart(record, say)
+  const track = trackRecordChart(record, t)
   if (track === null && charts.length === 0) return null
   return html`<section aria-labelledby="record">
-    <h2 id="record">${say.agentPage.record}</h2>
+    <h2 id="record">${t.agentPage.record}</h2>
     ${track} ${charts.length === 0 ? null : html`<div class="charts">${charts}</div>`}
   </section>`
 }
 
 /** Who answers for it. */
 const standing = (
-  { say: { agentPage: words } }: Frame,
+  { t: { agentPage: messages } }: Frame,
   { suspended, verification_status }: PublicProfile,
   method: string | null
 ): Html => {
-  if (suspended) return html`${badge("problem", words.suspended)} ${words.suspendedWhy}`
+  if (suspended) return html`${badge("problem", messages.suspended)} ${messages.suspendedWhy}`
   if (method !== null) {
-    return html`${badge("info", words.aReference)} ${words.referenceWhy(words.methods[method] ?? method)}`
+    return html`${badge("info", messages.aReference)}
+    ${messages.referenceWhy(messages.methods[method] ?? method)}`
   }
   return verification_status === "verified"
-    ? badge("success", words.verified)
-    : html`${badge("info", words.unclaimed)} ${words.notRanked}`
+    ? badge("success", messages.verified)
+    : html`${badge("info", messages.unclaimed)} ${messages.notRanked}`
 }
 
 const lastPredictions = (frame: Frame, { agent_id, overall, predictions }: Scorecard, asked: Asked) => {
-  const words = frame.say.agentPage
+  const messages = frame.t.agentPage
   return html`<section aria-labelledby="predictions">
     <header>
-      <h2 id="predictions">${words.settled}</h2>
+      <h2 id="predictions">${messages.settled}</h2>
       ${
         overall.prediction_count > predictions.length
           ? html`<a href=${frame.at(predictionsPage(agent_id))}
-              >${words.all(number(overall.prediction_count))}</a
+              >${messages.all(number(overall.prediction_count))}</a
             >`
           : null
       }
     </header>
-    ${predictions.length === 0 ? empty(words.none) : recentlySettled(frame, predictions, asked)}
+    ${predictions.length === 0 ? empty(messages.none) : recentlySettled(frame, predictions, asked)}
   </section>`
 }
 
 /** How good it is: its rank, where it is best, and its last predictions: right, or above what no skill earns. */
 const howGood = (
-  { say }: Frame,
+  { t }: Frame,
   { overall, predictions }: Scorecard,
   skill: SkillProfile,
-  standing: Standing | null
+  place: Rank | null
 ): Html => {
   if (overall.prediction_count === 0) return null
-  const words = say.agentPage
+  const messages = t.agentPage
   const parts = skill.categories.filter(({ answers }) => answers >= minAnswers)
   const [best, ...others] = parts.toSorted((a, b) => (b.skill ?? 0) - (a.skill ?? 0))
   const part = (of: typeof best) =>
-    of === undefined ? null : html`${categoryName(of.category, say)} <small>${signed(of.skill)}</small>`
+    of === undefined ? null : html`${categoryName(of.category, t)} <small>${signed(of.skill)}</small>`
   const form = predictions.map(({ is_correct, score }) => is_correct ?? score >= 50)
-  return atAGlance(
+  return summaryCells(
     [
       [
-        words.rankBySkill,
-        standing === null
-          ? words.noRank
-          : html`#${number(standing.rank)}
+        messages.rankBySkill,
+        place === null
+          ? messages.noRank
+          : html`#${number(place.rank)}
               <small
-                >${words.ofRanked(
-                  number(standing.of),
-                  String(Math.ceil((100 * standing.rank) / standing.of))
+                >${messages.ofRanked(
+                  number(place.of),
+                  String(Math.ceil((100 * place.rank) / place.of))
                 )}</small
               >
-              ${rankChange(standing.rank, standing.rank_before, say)}`
+              ${rankChange(place.rank, place.rank_before, t)}`
       ],
-      [say.skill, skill.overall === null ? null : signed(skill.overall.skill)],
+      [t.skill, skill.overall === null ? null : signed(skill.overall.skill)],
       // One category alone is neither.
-      [words.bestCategory, part(others.length === 0 ? undefined : best)],
-      [words.worstCategory, part(others.at(-1))],
-      [words.last(String(form.length)), lastOnes(form, say)]
+      [messages.bestCategory, part(others.length === 0 ? undefined : best)],
+      [messages.worstCategory, part(others.at(-1))],
+      [messages.last(String(form.length)), recentForm(form, t)]
     ],
-    say
+    t
   )
 }
 
@@ -424,12 +425,12 @@ const howGood = (
 const minAnswers = 10
 
 const commentsOf = (frame: Frame, comments: ReadonlyArray<OwnComment>): Html => {
-  const { say } = frame
-  const words = say.agentPage
+  const { t } = frame
+  const messages = t.agentPage
   return comments.length === 0
     ? null
     : html`<section aria-labelledby="comments">
-        <h2 id="comments">${words.saidLast}</h2>
+        <h2 id="comments">${messages.saidLast}</h2>
         <ol class="comments">
           ${comments.map(
             (each) =>
@@ -438,10 +439,10 @@ const commentsOf = (frame: Frame, comments: ReadonlyArray<OwnComment>): Html => 
                   <a href=${`${frame.at(eventPage(each.event_id))}#comment-${each.comment_id}`} dir="auto"
                     >${each.event_title}</a
                   >
-                  ${day(DateTime.makeUnsafe(each.created_at), say)}
-                  ${each.like_count === 0 ? null : html`<span>${frame.say.likes(String(each.like_count), each.like_count === 1)}</span>`}
+                  ${day(DateTime.makeUnsafe(each.created_at), t)}
+                  ${each.like_count === 0 ? null : html`<span>${frame.t.likes(String(each.like_count), each.like_count === 1)}</span>`}
                 </p>
-                <div class="said">${longText(each.content, 600, frame.say.theRest, userText)}</div>
+                <div class="said">${longText(each.content, 600, frame.t.theRest, userText)}</div>
               </li>`
           )}
         </ol>
@@ -452,8 +453,8 @@ const commentsOf = (frame: Frame, comments: ReadonlyArray<OwnComment>): Html => 
 const badgeCode = (frame: Frame, id: string) => {
   const picture = frame.origin + frame.at(badgeOf(id))
   return html`<details>
-    <summary class="small">${frame.say.agentPage.showBadge}</summary>
-    <p><img src=${frame.at(badgeOf(id))} alt=${frame.say.agentPage.badge} height="20" /></p>
+    <summary class="small">${frame.t.agentPage.showBadge}</summary>
+    <p><img src=${frame.at(badgeOf(id))} alt=${frame.t.agentPage.badge} height="20" /></p>
     <code class="secret">${`[![Auspex](${picture})](${frame.origin}${frame.at(agentPage(id))})`}</code>
   </details>`
 }
@@ -467,18 +468,18 @@ export const agentView = (
     readonly calibration: Calibration
     readonly record: TrackRecord
     readonly skill: SkillProfile
-    readonly standing: Standing | null
+    readonly place: Rank | null
     readonly comments: ReadonlyArray<OwnComment>
   }
 ): Page => {
-  const { asked, calibration, comments, profile, record, scorecard, skill, standing: place } = view
+  const { asked, calibration, comments, profile, record, scorecard, skill, place } = view
   const { agent_id: id, agent_name: name, overall } = scorecard
-  const { say } = frame
-  const words = say.agentPage
+  const { t } = frame
+  const messages = t.agentPage
   return {
     title: name,
     audience: "everybody",
-    description: words.description(String(overall.prediction_count), overall.prediction_count === 1, name),
+    description: messages.description(String(overall.prediction_count), overall.prediction_count === 1, name),
     path: agentPage(id),
     translation: agentPage(id),
     picture: pictureOf(agentPage(id)),
@@ -492,16 +493,16 @@ export const agentView = (
     width: "wide",
     content: html`
       <div>
-        <p class="eyebrow"><a href=${frame.at(leaderboardPage())}>${say.leaderboard}</a></p>
+        <p class="eyebrow"><a href=${frame.at(leaderboardPage())}>${t.leaderboard}</a></p>
         <h1>${avatar(id)}${named(name)}</h1>
       </div>
       <p>${standing(frame, profile, skill.reference)}</p>
       ${howGood(frame, scorecard, skill, place)}
-      ${profile.bio === null || profile.bio === "" ? null : longText(profile.bio, 1200, words.more)}
+      ${profile.bio === null || profile.bio === "" ? null : longText(profile.bio, 1200, messages.more)}
       <div class="split">
         <div class="beside">
-          <section class="panel" aria-label=${words.scores}>${overallStats(frame, scorecard)}</section>
-          <section class="panel" aria-label=${words.aboutIt}>${aboutAgent(frame, profile)}</section>
+          <section class="panel" aria-label=${messages.scores}>${overallStats(frame, scorecard)}</section>
+          <section class="panel" aria-label=${messages.aboutIt}>${aboutAgent(frame, profile)}</section>
         </div>
         <div class="first">
           ${skillSection(frame, skill)} ${trackRecordCharts(frame, record, calibration)}
@@ -511,12 +512,12 @@ export const agentView = (
       </div>
       ${badgeCode(frame, id)}
       <p class="quiet small">
-        ${say.asJson}
-        <a href=${frame.at(`/api/v1/eval/agents/${id}/scorecard`)}>${words.itsScorecard}</a
-        >${frame.say.separator}<a href=${frame.at(`/api/v1/eval/agents/${id}/skill`)}>${words.itsSkill}</a
-        >${frame.say.separator}<a href=${frame.at(`/api/v1/eval/agents/${id}/distribution-calibration`)}
-          >${words.itsCalibration}</a
-        >${words.id}<code>${id}</code>
+        ${t.asJson}
+        <a href=${frame.at(`/api/v1/eval/agents/${id}/scorecard`)}>${messages.itsScorecard}</a
+        >${frame.t.separator}<a href=${frame.at(`/api/v1/eval/agents/${id}/skill`)}>${messages.itsSkill}</a
+        >${frame.t.separator}<a href=${frame.at(`/api/v1/eval/agents/${id}/distribution-calibration`)}
+          >${messages.itsCalibration}</a
+        >${messages.id}<code>${id}</code>
       </p>
     `
   }

@@ -12,8 +12,8 @@ import { Settings } from "../../../services/Settings.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { errorStatus } from "../../errors.ts"
-import { Pages } from "../Pages.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import { Pages } from "../siteLayer.ts"
+import type { Messages } from "../messages/messages.ts"
 import { usageChart } from "../charts/usage.ts"
 import { apiKeysPage, pagePaths } from "../paths.ts"
 import { chosen, goTo, listPage, query, show } from "../responses.ts"
@@ -37,7 +37,7 @@ import type { Tone } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { creditNumber } from "../views/words.ts"
+import { creditNumber } from "../views/format.ts"
 
 /** What usage is asked for: so many days, today included. */
 const UsagePeriod = Schema.Literals(["7", "30", "90"])
@@ -99,16 +99,16 @@ export const layer = HttpRouter.use(
         credit_limit: (fields.get("credit_limit") ?? "").trim(),
         lifetime: fields.get("lifetime") ?? ""
       }
-      const words = frame.say.owners.keys
+      const messages = frame.t.owners.keys
       const reject = (field: RejectedKey["field"], complaint: Html, status: number) =>
         page(frame, operator, { rejection: { field, complaint, values }, status })
       const name = decodeName({ name: values.name })
       if (Result.isFailure(name)) {
-        return yield* reject("name", words.nameNeeded, 400)
+        return yield* reject("name", messages.nameNeeded, 400)
       }
       const limit = values.credit_limit === "" ? undefined : decodeLimit(values.credit_limit)
       if (limit !== undefined && Result.isFailure(limit)) {
-        return yield* reject("credit_limit", words.limitNeeded, 400)
+        return yield* reject("credit_limit", messages.limitNeeded, 400)
       }
       const key = {
         ...name.success,
@@ -167,8 +167,8 @@ const otherLifetimes = ({ gatewayKeyMaxTtl, gatewayKeyTtl }: KeyTerms): Readonly
 /** As the form sends them, where the empty one is the default, and in words. */
 const lifetimes = (
   terms: KeyTerms,
-  { owners, tag }: Catalogue
-): ReadonlyArray<readonly [value: string, words: string]> => [
+  { owners, tag }: Messages
+): ReadonlyArray<readonly [value: string, messages: string]> => [
   ["", owners.keys.usual(lengthOf(Duration.toMillis(terms.gatewayKeyTtl), tag))],
   ...otherLifetimes(terms).map((days) => [String(days), owners.keys.days(days)] as const)
 ]
@@ -204,7 +204,7 @@ const tones: Readonly<Record<GatewayKey["status"], Tone>> = {
   revoked: "problem"
 }
 
-const at = (timestamp: string, say: Catalogue) => instant(DateTime.makeUnsafe(timestamp), say)
+const at = (timestamp: string, t: Messages) => instant(DateTime.makeUnsafe(timestamp), t)
 
 const agentName = (own: Account, agentId: string): Html => {
   const agent = own.agents.find((each) => each.agentId === agentId)
@@ -213,15 +213,15 @@ const agentName = (own: Account, agentId: string): Html => {
 
 const limitOf = (
   { left, limit, period, resets_at: resets }: KeyLimit,
-  say: Catalogue
+  t: Messages
 ): ReadonlyArray<readonly [string, Html]> => {
-  const words = say.owners.keys
+  const messages = t.owners.keys
   return period === "total"
     ? []
     : [
         [
-          words.periods[period],
-          html`${words.left(creditNumber(left), credits(limit, say))}${resets === null ? null : html`${words.until}${at(resets, say)}`}`
+          messages.periods[period],
+          html`${messages.left(creditNumber(left), credits(limit, t))}${resets === null ? null : html`${messages.until}${at(resets, t)}`}`
         ]
       ]
 }
@@ -231,8 +231,8 @@ const oneKey = (
   of: { readonly own: Account; readonly key: GatewayKey; readonly usage: Usage }
 ) => {
   const { key, own, usage } = of
-  const { say } = frame
-  const words = say.owners.keys
+  const { t } = frame
+  const messages = t.owners.keys
   const ofPeriod = usage.rows.reduce(
     (sum, { cost, key_id }) => (key_id === key.key_id ? sum + cost : sum),
     0n
@@ -240,39 +240,39 @@ const oneKey = (
   return html`<article class="panel">
     <header>
       <h3>${named(key.name)}</h3>
-      ${badge(tones[key.status], words.statuses[key.status])}
+      ${badge(tones[key.status], messages.statuses[key.status])}
     </header>
     ${facts([
-      [words.key, html`<code>${key.prefix}…</code>`],
-      [words.spends, agentName(own, key.agent_id)],
-      [words.spentIn(usage.days.length), credits(ofPeriod, say)],
+      [messages.key, html`<code>${key.prefix}…</code>`],
+      [messages.spends, agentName(own, key.agent_id)],
+      [messages.spentIn(usage.days.length), credits(ofPeriod, t)],
       [
-        words.spentInAll,
+        messages.spentInAll,
         key.credit_limit === null
-          ? credits(key.spent, say)
-          : words.spentOf(creditNumber(key.spent), credits(key.credit_limit, say))
+          ? credits(key.spent, t)
+          : messages.spentOf(creditNumber(key.spent), credits(key.credit_limit, t))
       ],
-      ...key.limits.flatMap((limit) => limitOf(limit, say)),
-      [words.mayCall, key.allowed_models === null ? null : key.allowed_models.join(", ")],
-      [words.lastUsed, key.last_used_at === null ? say.owners.never : at(key.last_used_at, say)],
-      [words.made, day(DateTime.makeUnsafe(key.created_at), say)],
-      [words.expires, key.expires_at === null ? words.noEnd : at(key.expires_at, say)],
-      [words.revoked, key.revoked_at === null ? null : at(key.revoked_at, say)]
+      ...key.limits.flatMap((limit) => limitOf(limit, t)),
+      [messages.mayCall, key.allowed_models === null ? null : key.allowed_models.join(", ")],
+      [messages.lastUsed, key.last_used_at === null ? t.owners.never : at(key.last_used_at, t)],
+      [messages.made, day(DateTime.makeUnsafe(key.created_at), t)],
+      [messages.expires, key.expires_at === null ? messages.noEnd : at(key.expires_at, t)],
+      [messages.revoked, key.revoked_at === null ? null : at(key.revoked_at, t)]
     ])}
     <p>
       <a href=${frame.at(usagePath({ ...usage.asked, key: key.key_id, model: undefined }))}
-        >${words.usedFor}</a
+        >${messages.usedFor}</a
       >
     </p>
     ${
       key.status === "active"
         ? html`<details>
-            <summary>${words.revoke}</summary>
-            <p>${words.revokeMeans}</p>
+            <summary>${messages.revoke}</summary>
+            <p>${messages.revokeMeans}</p>
             ${form(
               frame,
               revokeKeyPath(key.key_id),
-              html`<button class="danger">${words.revokeNamed(key.name)}</button>`
+              html`<button class="danger">${messages.revokeNamed(key.name)}</button>`
             )}
           </details>`
         : null
@@ -281,22 +281,22 @@ const oneKey = (
 }
 
 const newKeyForm = (frame: Frame, own: Account, terms: KeyTerms, rejected: RejectedKey | undefined) => {
-  const words = frame.say.owners.keys
+  const messages = frame.t.owners.keys
   const value = (name: string) => rejected?.values[name] ?? ""
   const complaintOf = (name: string) => (rejected?.field === name ? rejected.complaint : undefined)
   const enabled = own.agents.filter(({ creditArenaEnabled }) => creditArenaEnabled)
   if (!isPaid(own.operator.plan)) {
-    return html`<p>${words.paidOnly}</p>`
+    return html`<p>${messages.paidOnly}</p>`
   }
   if (enabled.length === 0) {
-    const [before, link, after] = words.noneMaySpend
+    const [before, link, after] = messages.noneMaySpend
     return html`<p>${before}<a href=${frame.at(accountPage)}>${link}</a>${after}</p>`
   }
   return form(
     frame,
     apiKeysPage(),
     html`<div>
-        <label for="agent_id">${words.agent}</label>
+        <label for="agent_id">${messages.agent}</label>
         <select id="agent_id" name="agent_id">
           ${enabled.map(
             ({ agentId, name }) =>
@@ -306,15 +306,15 @@ const newKeyForm = (frame: Frame, own: Account, terms: KeyTerms, rejected: Rejec
       </div>
       ${field({
         name: "name",
-        label: words.name,
-        hint: words.nameHint,
+        label: messages.name,
+        hint: messages.nameHint,
         complaint: complaintOf("name"),
         input: { type: "text", maxlength: "100", autocomplete: "off", value: value("name") }
       })}
       ${field({
         name: "credit_limit",
-        label: words.limit,
-        hint: words.limitHint,
+        label: messages.limit,
+        hint: messages.limitHint,
         complaint: complaintOf("credit_limit"),
         input: {
           type: "text",
@@ -326,15 +326,15 @@ const newKeyForm = (frame: Frame, own: Account, terms: KeyTerms, rejected: Rejec
         }
       })}
       <div>
-        <label for="lifetime">${words.valid}</label>
+        <label for="lifetime">${messages.valid}</label>
         <select id="lifetime" name="lifetime">
-          ${lifetimes(terms, frame.say).map(
+          ${lifetimes(terms, frame.t).map(
             ([days, length]) =>
               html`<option value=${days} selected=${days === value("lifetime")}>${length}</option>`
           )}
         </select>
       </div>
-      <button>${words.create}</button>`
+      <button>${messages.create}</button>`
   )
 }
 
@@ -348,19 +348,19 @@ const sumBy = (rows: ReadonlyArray<UsageDay>, of: (row: UsageDay) => string) => 
 }
 
 const sumTable = (
-  { say }: Frame,
+  { t }: Frame,
   title: string,
   sums: ReturnType<typeof sumBy>,
   link: (name: string) => { readonly href: string; readonly text: Html }
 ) => {
-  const words = say.owners.keys
-  return html`<div class="wide" role="region" aria-label=${words.useBy(title)} tabindex="0">
+  const messages = t.owners.keys
+  return html`<div class="wide" role="region" aria-label=${messages.useBy(title)} tabindex="0">
     <table class="bins">
       <thead>
         <tr>
           <th scope="col">${title}</th>
-          <th scope="col">${words.calls}</th>
-          <th scope="col">${words.credits}</th>
+          <th scope="col">${messages.calls}</th>
+          <th scope="col">${messages.credits}</th>
         </tr>
       </thead>
       <tbody>
@@ -411,17 +411,17 @@ const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usag
     ...(asked.key === undefined ? [] : [keyName(asked.key)]),
     ...(asked.model === undefined ? [] : [asked.model])
   ]
-  const { say } = frame
-  const words = say.owners.keys
-  const [before, after, showAll] = words.of
+  const { t } = frame
+  const messages = t.owners.keys
+  const [before, after, showAll] = messages.of
   const calls = rows.reduce((sum, row) => sum + row.calls, 0)
   const cost = rows.reduce((sum, row) => sum + row.cost, 0n)
   return html`<section aria-labelledby="use">
-    <h2 id="use">${words.usage(days.length)}</h2>
+    <h2 id="use">${messages.usage(days.length)}</h2>
     ${choices(
-      words.period,
+      messages.period,
       UsagePeriod.literals.map((each) => ({
-        name: words.days(Number(each)),
+        name: messages.days(Number(each)),
         href: frame.at(usagePath({ ...asked, days: each })),
         isChosen: each === asked.days
       }))
@@ -438,12 +438,12 @@ const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usag
     }
     ${
       rows.length === 0
-        ? html`<p class="quiet">${words.noCalls(days.length)}</p>`
-        : html`<p>${words.total(credits(cost, say), calls, days.length)}</p>
-            ${usageChart(days, say)}
+        ? html`<p class="quiet">${messages.noCalls(days.length)}</p>`
+        : html`<p>${messages.total(credits(cost, t), calls, days.length)}</p>
+            ${usageChart(days, t)}
             ${sumTable(
               frame,
-              words.model,
+              messages.model,
               sumBy(rows, ({ model }) => model),
               (model) => ({
                 href: frame.at(usagePath({ ...asked, key: undefined, model })),
@@ -452,7 +452,7 @@ const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usag
             )}
             ${sumTable(
               frame,
-              words.key,
+              messages.key,
               sumBy(rows, ({ key_id }) => key_id),
               (key) => ({
                 href: frame.at(usagePath({ ...asked, key, model: undefined })),
@@ -474,22 +474,22 @@ const apiKeysView = (
     readonly rejected?: RejectedKey
   }
 ): Page => {
-  const { owners } = frame.say
-  const say = owners.keys
+  const { owners } = frame.t
+  const t = owners.keys
   const title = owners.tabs.keys
   return {
     title: of.rejected === undefined ? title : owners.error(title),
     content: html`
       ${accountTabs(frame, "keys")}
-      ${of.rejected?.field === null ? notice("problem", say.noKeyMade, of.rejected.complaint) : null}
+      ${of.rejected?.field === null ? notice("problem", t.noKeyMade, of.rejected.complaint) : null}
       <h1>${title}</h1>
-      <p class="lead">${say.lead}</p>
+      <p class="lead">${t.lead}</p>
       <section class="panel" aria-labelledby="new-key">
-        <h2 id="new-key">${say.newOne}</h2>
+        <h2 id="new-key">${t.newOne}</h2>
         ${newKeyForm(frame, of.own, of.terms, of.rejected)}
       </section>
       <section aria-labelledby="keys">
-        <h2 id="keys">${say.yours}</h2>
+        <h2 id="keys">${t.yours}</h2>
         ${
           of.keys.items.length === 0
             ? html`<p class="quiet">${owners.none}</p>`
@@ -499,15 +499,15 @@ const apiKeysView = (
       </section>
       ${usageSection(frame, of.keys.items, of.usage)}
       <p class="quiet small">
-        ${say.bases[0]}<code>${of.base}/v1</code>${say.bases[1]}<code>${of.base}</code>${say.bases[2]}
+        ${t.bases[0]}<code>${of.base}/v1</code>${t.bases[1]}<code>${of.base}</code>${t.bases[2]}
       </p>
     `
   }
 }
 
 const newKeyView = (frame: Frame, own: Account, key: CreatedGatewayKey): Page => {
-  const { say } = frame
-  const { agents, copied, keys } = say.owners
+  const { t } = frame
+  const { agents, copied, keys } = t.owners
   return {
     title: keys.theNewKey,
     content: html`
@@ -517,8 +517,8 @@ const newKeyView = (frame: Frame, own: Account, key: CreatedGatewayKey): Page =>
       ${facts([
         [keys.name, named(key.name)],
         [keys.spends, agentName(own, key.agent_id)],
-        [keys.creditLimit, key.credit_limit === null ? null : credits(key.credit_limit, say)],
-        [keys.expires, at(key.expires_at, say)]
+        [keys.creditLimit, key.credit_limit === null ? null : credits(key.credit_limit, t)],
+        [keys.expires, at(key.expires_at, t)]
       ])}
       <p><a class="button secondary" href=${frame.at(apiKeysPage())}>${copied.keys}</a></p>
     `

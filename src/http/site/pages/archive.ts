@@ -4,14 +4,14 @@ import { HttpRouter } from "effect/http"
 import { Archive } from "../../../services/Archive.ts"
 import type { ArchivedChallenge, ArchivedTournament, Tournament } from "../../../services/Archive.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import { archivePage, pagePaths, tournamentPage } from "../paths.ts"
 import { listPage, show } from "../responses.ts"
 import { at, statusBadge } from "../views/challenge.ts"
 import { day, facts, nextPage, quoted } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { number } from "../views/words.ts"
+import { number } from "../views/format.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -44,19 +44,19 @@ export const layer = HttpRouter.use(
 )
 
 const archiveView = (frame: Frame, { items, next_cursor }: PageOf<Tournament>): Page => ({
-  title: frame.say.archive,
+  title: frame.t.archive,
   audience: "everybody",
   path: archivePage,
   translation: archivePage,
   below: "/archive",
   width: "wide",
   content: html`
-    <h1>${frame.say.archive}</h1>
-    <p class="lead">${frame.say.archiveLead}</p>
-    <section aria-label=${frame.say.tournaments}>
+    <h1>${frame.t.archive}</h1>
+    <p class="lead">${frame.t.archiveLead}</p>
+    <section aria-label=${frame.t.tournaments}>
       ${
         items.length === 0
-          ? html`<p>${frame.say.noTournaments}</p>`
+          ? html`<p>${frame.t.noTournaments}</p>`
           : html`<ul class="rows">
                 ${items.map(
                   (each) =>
@@ -64,10 +64,10 @@ const archiveView = (frame: Frame, { items, next_cursor }: PageOf<Tournament>): 
                       <p class="row">
                         <a href=${frame.at(tournamentPage(each.slug))} dir="auto">${each.title}</a>
                         <span
-                          >${frame.say.challengesIn(number(each.challenge_count), each.challenge_count === 1)}</span
+                          >${frame.t.challengesIn(number(each.challenge_count), each.challenge_count === 1)}</span
                         >
                         <span class="quiet"
-                          >${frame.say.ended} ${day(DateTime.makeUnsafe(each.ended_at), frame.say)}</span
+                          >${frame.t.ended} ${day(DateTime.makeUnsafe(each.ended_at), frame.t)}</span
                         >
                       </p>
                     </li>`
@@ -77,52 +77,52 @@ const archiveView = (frame: Frame, { items, next_cursor }: PageOf<Tournament>): 
       }
     </section>
     <p class="quiet small">
-      ${frame.say.asJson} <a href=${frame.at("/api/v1/public/archive")}>${frame.say.archive}</a>
+      ${frame.t.asJson} <a href=${frame.at("/api/v1/public/archive")}>${frame.t.archive}</a>
     </p>
   `
 })
 
-const predicted = ({ say: { eventPage: words } }: Frame, outcomes: ArchivedChallenge["outcomes"]) =>
+const predicted = ({ t: { eventPage: messages } }: Frame, outcomes: ArchivedChallenge["outcomes"]) =>
   outcomes.length === 0
     ? null
     : html`<p class="small">
-        ${words.predicted(
+        ${messages.predicted(
           outcomes.map(({ outcome, prediction_count }) => [outcome, String(prediction_count)] as const)
         )}
       </p>`
 
 const archivedChallenge = (frame: Frame, view: ArchivedChallenge) => {
-  const { say } = frame
-  const words = say.eventPage
+  const { t } = frame
+  const messages = t.eventPage
   return html`<li id=${`challenge-${view.position}`}>
     ${view.stage === null ? null : html`<p class="eyebrow">${view.stage}</p>`}
     <p dir="auto">${view.question}</p>
     <p class="row">
       <span
-        >${view.result === null ? view.void_reason : html`${words.result}<strong>${view.result}</strong>`}</span
+        >${view.result === null ? view.void_reason : html`${messages.result}<strong>${view.result}</strong>`}</span
       >
-      ${statusBadge(view.status, say)}
+      ${statusBadge(view.status, t)}
     </p>
     ${predicted(frame, view.outcomes)}
     ${
       view.resolution_criteria === null
         ? null
         : html`<details>
-            <summary class="small">${words.howDecided}</summary>
+            <summary class="small">${messages.howDecided}</summary>
             ${quoted(view.resolution_criteria)}
           </details>`
     }
     <p class="quiet small">
-      ${words.deadline}${at(view.deadline, say)}${view.resolved_at === null ? null : html`${words.decided}${at(view.resolved_at, say)}`}
+      ${messages.deadline}${at(view.deadline, t)}${view.resolved_at === null ? null : html`${messages.decided}${at(view.resolved_at, t)}`}
     </p>
   </li>`
 }
 
 const tournamentView = (frame: Frame, view: ArchivedTournament): Page => {
-  const { say } = frame
-  const words = say.eventPage
-  const [beforeDay, final] = words.final
-  const dayOf = (timestamp: string) => day(DateTime.makeUnsafe(timestamp), say)
+  const { t } = frame
+  const messages = t.eventPage
+  const [beforeDay, final] = messages.final
+  const dayOf = (timestamp: string) => day(DateTime.makeUnsafe(timestamp), t)
   return {
     title: view.title,
     audience: "everybody",
@@ -131,23 +131,23 @@ const tournamentView = (frame: Frame, view: ArchivedTournament): Page => {
     width: "wide",
     content: html`
       <div>
-        <p class="eyebrow"><a href=${frame.at(archivePage)}>${say.archive}</a></p>
+        <p class="eyebrow"><a href=${frame.at(archivePage)}>${t.archive}</a></p>
         <h1 dir="auto">${view.title}</h1>
       </div>
       ${view.summary === null ? null : html`<p class="lead" dir="auto">${view.summary}</p>`}
-      <section class="panel" aria-label=${words.theTournament}>
+      <section class="panel" aria-label=${messages.theTournament}>
         ${facts([
-          [words.ended, dayOf(view.ended_at)],
-          [say.challenges, String(view.challenge_count)],
-          [words.archived, html`${beforeDay}${dayOf(view.archived_at)}${final}`]
+          [messages.ended, dayOf(view.ended_at)],
+          [t.challenges, String(view.challenge_count)],
+          [messages.archived, html`${beforeDay}${dayOf(view.archived_at)}${final}`]
         ])}
       </section>
       <section aria-labelledby="challenges">
-        <h2 id="challenges">${say.challenges}</h2>
+        <h2 id="challenges">${t.challenges}</h2>
         ${
           view.challenges.length === 0
-            ? html`<p>${words.noMore}</p>`
-            : html`<p>${words.howEachEnded}</p>
+            ? html`<p>${messages.noMore}</p>`
+            : html`<p>${messages.howEachEnded}</p>
                 <ol class="rows">
                   ${view.challenges.map((each) => archivedChallenge(frame, each))}
                 </ol>
@@ -155,8 +155,8 @@ const tournamentView = (frame: Frame, view: ArchivedTournament): Page => {
         }
       </section>
       <p class="quiet small">
-        ${say.asJson}
-        <a href=${frame.at(`/api/v1/public/archive/${view.slug}`)}>${words.tournamentJson}</a>${say.stop}
+        ${t.asJson}
+        <a href=${frame.at(`/api/v1/public/archive/${view.slug}`)}>${messages.tournamentJson}</a>${t.stop}
       </p>
     `
   }

@@ -1,4 +1,4 @@
-/** The page of an asset or a series: its price or its figures, what is asked about it, how it usually comes out. */
+/** The page of an asset or a series: its price or its releases, what is asked about it, how it usually comes out. */
 import { DateTime, Effect, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
@@ -11,17 +11,17 @@ import type { PublishedRelease } from "../../../services/Schedules.ts"
 import { Targets } from "../../../services/Targets.ts"
 import type { Target } from "../../../services/Targets.ts"
 import type { ChallengeSummary, Outcomes } from "../../../services/domain/Challenge.ts"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import { priceChart } from "../charts/prices.ts"
 import { assetPage, challengesPage, eventsPage, leaderboardPage, pagePaths, pictureOf } from "../paths.ts"
 import { chosen, show } from "../responses.ts"
 import { choices, empty, facts } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
-import { markOf } from "../views/marks.ts"
+import { assetIcon } from "../views/assetIcon.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { printsTable } from "../views/prints.ts"
-import { categoryName, change, number, percentFrom, probability, side } from "../views/words.ts"
+import { releasesTable } from "../views/releases.ts"
+import { categoryName, change, number, percentFrom, probability, side } from "../views/format.ts"
 import { endedRows, openCards } from "./challenges.ts"
 import { eventRows } from "./events.ts"
 
@@ -54,7 +54,7 @@ export const layer = HttpRouter.use(
           const target = yield* targets.get(key)
           const now = yield* DateTime.now
           const isAsset = target.kind === "asset"
-          const [prices, figures, open, settled, ended, outcomes, latest] = yield* Effect.all(
+          const [prices, releases, open, settled, ended, outcomes, latest] = yield* Effect.all(
             [
               isAsset
                 ? charts.prices(key, DateTime.subtract(now, { days: days[range] }), now)
@@ -77,7 +77,7 @@ export const layer = HttpRouter.use(
               target,
               range,
               prices,
-              figures,
+              releases,
               open: open.items,
               settled: settled.items,
               ended: ended.items,
@@ -93,38 +93,38 @@ export const layer = HttpRouter.use(
 )
 
 /** The last price, and the move over what is drawn. */
-const latestPrice = ({ say }: Frame, { points }: PriceSeries): Html => {
+const latestPrice = ({ t }: Frame, { points }: PriceSeries): Html => {
   const [first, last] = [points.at(0), points.at(-1)]
   if (first === undefined || last === undefined) return null
   return html`<p class="figure">
     ${number(last.price)}
-    <small>${say.inThisChart(change(percentFrom(last.price, first.price)))}</small>
+    <small>${t.inThisChart(change(percentFrom(last.price, first.price)))}</small>
   </p>`
 }
 
-const chartOf = ({ say }: Frame, { key }: Target, prices: PriceSeries, now: DateTime.Utc): Html => {
+const chartOf = ({ t }: Frame, { key }: Target, prices: PriceSeries, now: DateTime.Utc): Html => {
   const end = DateTime.toDateUtc(now)
   const [first] = prices.points
   const from = first === undefined ? prices.from : DateTime.makeUnsafe(first.time)
   return (
-    priceChart({ asset: key, from: DateTime.toDateUtc(from), deadline: end, resolveAt: end }, prices, say) ??
-    empty(say.noPrices)
+    priceChart({ asset: key, from: DateTime.toDateUtc(from), deadline: end, resolveAt: end }, prices, t) ??
+    empty(t.noPrices)
   )
 }
 
-const printsOf = (frame: Frame, figures: ReadonlyArray<typeof PublishedRelease.Type>): Html =>
-  figures.length === 0 ? empty(frame.say.noStats) : printsTable(frame, figures)
+const releasesOf = (frame: Frame, releases: ReadonlyArray<typeof PublishedRelease.Type>): Html =>
+  releases.length === 0 ? empty(frame.t.noStats) : releasesTable(frame, releases)
 
 /** How often each direction came out. */
-const baseRates = ({ say }: Frame, { bearish, bullish, neutral }: Outcomes): Html => {
+const baseRates = ({ t }: Frame, { bearish, bullish, neutral }: Outcomes): Html => {
   const all = bullish + bearish + neutral
   if (all === 0) return null
   const share = (direction: "bullish" | "bearish" | "neutral", count: number) =>
-    [side(direction, false, say), `${probability(count / all)} (${count})`] as const
+    [side(direction, false, t), `${probability(count / all)} (${count})`] as const
   return html`<section class="panel" aria-labelledby="rates">
-    <h2 id="rates">${say.baseRates}</h2>
+    <h2 id="rates">${t.baseRates}</h2>
     ${facts([share("bullish", bullish), share("neutral", neutral), share("bearish", bearish)])}
-    <p class="quiet small">${say.ofLast(String(all))}</p>
+    <p class="quiet small">${t.ofLast(String(all))}</p>
   </section>`
 }
 
@@ -134,7 +134,7 @@ export const assetView = (
     readonly target: Target
     readonly range: Range
     readonly prices: PriceSeries
-    readonly figures: ReadonlyArray<typeof PublishedRelease.Type>
+    readonly releases: ReadonlyArray<typeof PublishedRelease.Type>
     readonly open: ReadonlyArray<ChallengeSummary>
     readonly settled: ReadonlyArray<ChallengeSummary>
     /** Without a result. */
@@ -144,15 +144,15 @@ export const assetView = (
     readonly now: DateTime.Utc
   }
 ): Page => {
-  const { ended, figures, latest, now, open, outcomes, prices, range, settled, target } = view
+  const { ended, releases, latest, now, open, outcomes, prices, range, settled, target } = view
   const { category, key, kind } = target
-  const { say } = frame
-  const name = say.name(key, target.name)
+  const { t } = frame
+  const name = t.name(key, target.name)
   const json = `/api/v1/public/${kind === "asset" ? `prices/${key}?interval=1h` : `releases?asset=${key}`}`
   return {
     title: name,
     audience: "everybody",
-    description: say.assetDescription(name, key),
+    description: t.assetDescription(name, key),
     path: assetPage(key),
     translation: assetPage(key),
     picture: pictureOf(assetPage(key)),
@@ -162,44 +162,44 @@ export const assetView = (
     content: html`
       <div>
         <p class="eyebrow">
-          <a href=${frame.at(challengesPage({ category }))}>${categoryName(category, say)}</a>
+          <a href=${frame.at(challengesPage({ category }))}>${categoryName(category, t)}</a>
         </p>
-        <h1>${markOf(key)}${name} <span class="tag">${key}</span></h1>
+        <h1>${assetIcon(key)}${name} <span class="tag">${key}</span></h1>
       </div>
       ${kind === "asset" ? latestPrice(frame, prices) : null}
       <div class="split">
         <div class="beside">${baseRates(frame, outcomes)}</div>
         <div class="first">
-          <section aria-label=${kind === "asset" ? say.price : say.figures}>
+          <section aria-label=${kind === "asset" ? t.price : t.figures}>
             ${
               kind === "asset"
                 ? html`${choices(
-                    say.range_,
+                    t.range_,
                     Range.literals.map((each) => ({
-                      name: say.ranges[each],
+                      name: t.ranges[each],
                       href: frame.at(assetPage(key, each === "1m" ? undefined : each)),
                       isChosen: each === range
                     }))
                   )}
                   ${chartOf(frame, target, prices, now)}`
-                : printsOf(frame, figures)
+                : releasesOf(frame, releases)
             }
           </section>
           <section aria-labelledby="open">
             <header>
-              <h2 id="open">${say.openNow}</h2>
-              <a href=${frame.at(challengesPage({ asset: key }))}>${say.allOfIt}</a>
+              <h2 id="open">${t.openNow}</h2>
+              <a href=${frame.at(challengesPage({ asset: key }))}>${t.allOfIt}</a>
             </header>
-            ${open.length === 0 ? empty(say.nothingAbout) : openCards(frame, open, now)}
+            ${open.length === 0 ? empty(t.nothingAbout) : openCards(frame, open, now)}
           </section>
           ${
             settled.length === 0
               ? null
               : html`<section aria-labelledby="settled">
                   <header>
-                    <h2 id="settled">${say.recentlySettled}</h2>
+                    <h2 id="settled">${t.recentlySettled}</h2>
                     <a href=${frame.at(challengesPage({ asset: key, status: "resolved" }))}
-                      >${say.everythingSettled}</a
+                      >${t.everythingSettled}</a
                     >
                   </header>
                   ${endedRows(frame, settled)}
@@ -210,8 +210,8 @@ export const assetView = (
               ? null
               : html`<section aria-labelledby="ended">
                   <header>
-                    <h2 id="ended">${say.statuses.ended}</h2>
-                    <a href=${frame.at(challengesPage({ asset: key, status: "ended" }))}>${say.allOfIt}</a>
+                    <h2 id="ended">${t.statuses.ended}</h2>
+                    <a href=${frame.at(challengesPage({ asset: key, status: "ended" }))}>${t.allOfIt}</a>
                   </header>
                   ${endedRows(frame, ended)}
                 </section>`
@@ -221,8 +221,8 @@ export const assetView = (
               ? null
               : html`<section aria-labelledby="news">
                   <header>
-                    <h2 id="news">${say.latestEvents}</h2>
-                    <a href=${frame.at(eventsPage({ asset: key }))}>${say.allOfIt}</a>
+                    <h2 id="news">${t.latestEvents}</h2>
+                    <a href=${frame.at(eventsPage({ asset: key }))}>${t.allOfIt}</a>
                   </header>
                   ${eventRows(frame, latest)}
                 </section>`
@@ -230,8 +230,8 @@ export const assetView = (
         </div>
       </div>
       <p class="quiet small">
-        <a href=${frame.at(leaderboardPage({ category }))}>${say.whoIsBest(categoryName(category, say))}</a>.
-        ${say.asJson} <a href=${frame.at(json)}>${kind === "asset" ? say.itsPrices : say.itsFigures}</a>
+        <a href=${frame.at(leaderboardPage({ category }))}>${t.whoIsBest(categoryName(category, t))}</a>.
+        ${t.asJson} <a href=${frame.at(json)}>${kind === "asset" ? t.itsPrices : t.itsFigures}</a>
       </p>
     `
   }

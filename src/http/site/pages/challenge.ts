@@ -17,8 +17,8 @@ import type {
   MacroChallenge,
   PriceEvent
 } from "../../../services/domain/Challenge.ts"
-import { Pages } from "../Pages.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import { Pages } from "../siteLayer.ts"
+import type { Messages } from "../messages/messages.ts"
 import { categoryChart, directionChart, forecastChart } from "../charts/answers.ts"
 import { noSkill } from "../charts/intervals.ts"
 import { priceChart } from "../charts/prices.ts"
@@ -28,11 +28,11 @@ import { at, challengeLayout, inWords, dateOf, gauge } from "../views/challenge.
 import type { Answer, ChallengeView, ChartData } from "../views/challenge.ts"
 import { named } from "../views/components.ts"
 import { binRange, poolSection } from "../views/pool.ts"
-import { printsTable } from "../views/prints.ts"
+import { releasesTable } from "../views/releases.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { change, formatOutcome, number, percentFrom, probability, roughly, side } from "../views/words.ts"
+import { change, formatOutcome, number, percentFrom, probability, roughly, side } from "../views/format.ts"
 
 const noAnswers = Effect.succeed<Answers>({ values: [], isAll: true })
 
@@ -98,7 +98,7 @@ export const layer = HttpRouter.use(
             )
             return { from: DateTime.toDateUtc(series.from), prices: series }
           })
-          const printsBefore = Effect.fnUntraced(function* ({ asset, release_at, unit }: MacroChallenge) {
+          const releasesBefore = Effect.fnUntraced(function* ({ asset, release_at, unit }: MacroChallenge) {
             const { items } = yield* calendar.published(
               { asset, before: DateTime.makeUnsafe(release_at) },
               { limit: 2 * maxPrints, cursor: undefined }
@@ -119,9 +119,9 @@ export const layer = HttpRouter.use(
                 pools.odds(id),
                 answered
               ])
-              const figures = yield* printsBefore(terms)
+              const releases = yield* releasesBefore(terms)
               const drawn = { answers, now }
-              return show(site, frame, macroView(frame, { ...view, terms, odds, figures, drawn }))
+              return show(site, frame, macroView(frame, { ...view, terms, odds, releases, drawn }))
             }
             case "price_event": {
               const [terms, answers] = yield* Effect.all([arenas.getOf("price_event", id), answered])
@@ -136,32 +136,32 @@ export const layer = HttpRouter.use(
 )
 
 const eventLink = (frame: Frame, eventId: string, title: string | null) =>
-  html`<a href=${frame.at(eventPage(eventId))} dir="auto">${title ?? frame.say.question.untitledEvent}</a>`
+  html`<a href=${frame.at(eventPage(eventId))} dir="auto">${title ?? frame.t.question.untitledEvent}</a>`
 
 /** Counts by direction. Before the deadline they are those of the last published step. */
-const directionalCounts = (terms: Challenge, say: Catalogue): Html => {
+const directionalCounts = (terms: Challenge, t: Messages): Html => {
   const { bearish_count, bullish_count, counts_as_of, deadline, neutral_count } = terms
-  const words = say.question
+  const messages = t.question
   const count = String(terms.prediction_count)
-  const sides = words.upDownFlat(String(bullish_count), String(bearish_count), String(neutral_count))
+  const sides = messages.upDownFlat(String(bullish_count), String(bearish_count), String(neutral_count))
   if (counts_as_of === null || counts_as_of === deadline || terms.prediction_count === 0) {
-    return words.counted(count, sides)
+    return messages.counted(count, sides)
   }
-  if (bullish_count + bearish_count + neutral_count === 0) return words.inSteps(count)
-  const [before, after] = words.lastStep(count)
-  return html`${before}${at(counts_as_of, say)}${after}${sides}`
+  if (bullish_count + bearish_count + neutral_count === 0) return messages.inSteps(count)
+  const [before, after] = messages.lastStep(count)
+  return html`${before}${at(counts_as_of, t)}${after}${sides}`
 }
 
 /** The last price that is drawn. */
 const lastPrice = ({ prices }: ChartData): number | undefined => prices.points.at(-1)?.price
 
 /** Who called it, of those who have answered; null of a question without sides. */
-const rightOnes = (terms: Challenge, result: Results["result"], say: Catalogue): Html => {
+const rightOnes = (terms: Challenge, result: Results["result"], t: Messages): Html => {
   const { bearish_count: bearish, bullish_count: bullish, neutral_count: neutral } = terms
   const all = bearish + bullish + neutral
   if (result === null || all === 0) return null
   const right = { bearish, bullish, neutral }[result]
-  return say.question.rightOf(String(right), String(all), probability(right / all))
+  return t.question.rightOf(String(right), String(all), probability(right / all))
 }
 
 /**
@@ -178,30 +178,30 @@ const bestCall = (frame: Frame, { next_cursor, predictions }: Results): Html => 
   const best = Math.max(...calls.flatMap(({ isGood, score }) => (isGood ? [score] : [])))
   const [first, ...others] = calls.filter(({ isGood, score }) => isGood && score === best)
   if (first === undefined) return null
-  const { comma, points } = frame.say.question
+  const { comma, points } = frame.t.question
   const who =
     others.length === 0
       ? html`<a href=${frame.at(agentPage(first.agent_id))}>${named(first.agent_name)}</a>`
-      : frame.say.agentPage.agents(String(others.length + 1), false)
+      : frame.t.agentPage.agents(String(others.length + 1), false)
   return html`${who}${comma}${points(best.toFixed(1))}`
 }
 
 const directionalAnswer = (frame: Frame, { drawn, results, terms }: ChallengeView<Challenge>): Answer => {
-  const { say } = frame
-  const words = say.question
+  const { t } = frame
+  const messages = t.question
   const open = terms.open_price
-  const counts = directionalCounts(terms, say)
+  const counts = directionalCounts(terms, t)
   if (results.result !== null && results.close_price !== null) {
     return {
       first: [
-        words.result,
-        html`${side(results.result, false, say)}
+        messages.result,
+        html`${side(results.result, false, t)}
           <small>${change(percentFrom(results.close_price, open))}</small>`
       ],
       more: [
-        [words.openToClose, `${number(open)} → ${number(results.close_price)}`],
-        [words.calledIt, rightOnes(terms, results.result, say)],
-        [words.bestCall, bestCall(frame, results)]
+        [messages.openToClose, `${number(open)} → ${number(results.close_price)}`],
+        [messages.calledIt, rightOnes(terms, results.result, t)],
+        [messages.bestCall, bestCall(frame, results)]
       ],
       counts
     }
@@ -212,45 +212,48 @@ const directionalAnswer = (frame: Frame, { drawn, results, terms }: ChallengeVie
   const move = now === undefined ? undefined : percentFrom(now, open)
   return {
     first: isOver
-      ? [words.result, say.states.cancelled]
+      ? [messages.result, t.states.cancelled]
       : [
-          words.sinceOpen,
+          messages.sinceOpen,
           move === undefined
-            ? words.noPrice
+            ? messages.noPrice
             : html`${change(move)}${deadZone === null ? null : gauge(move, deadZone)}`
         ],
     more: [
-      [words.open, number(open)],
-      [words.lastPrice, now === undefined || isOver ? null : number(now)],
-      [words.flatWithin, deadZone === null ? null : `± ${roughly(deadZone)} %`]
+      [messages.open, number(open)],
+      [messages.lastPrice, now === undefined || isOver ? null : number(now)],
+      [messages.flatWithin, deadZone === null ? null : `± ${roughly(deadZone)} %`]
     ],
     counts
   }
 }
 
-const assetOf = ({ name, question }: Catalogue, { asset, name: inEnglish }: ChallengeSummary): string =>
+const assetOf = ({ name, question }: Messages, { asset, name: inEnglish }: ChallengeSummary): string =>
   question.nameAndKey(name(asset, inEnglish), asset)
 
 const directionalView = (frame: Frame, view: ChallengeView<Challenge>): Page => {
   const { drawn, results, terms } = view
-  const { say } = frame
-  const words = say.question
-  const [before, after] = words.priceAt
+  const { t } = frame
+  const messages = t.question
+  const [before, after] = messages.priceAt
   return challengeLayout(frame, view, {
     answer: directionalAnswer(frame, view),
-    ended: [say.states.cancelled, terms.cancel_reason],
+    ended: [t.states.cancelled, terms.cancel_reason],
     facts: [
-      [words.asset, assetOf(say, view.asked)],
+      [messages.asset, assetOf(t, view.asked)],
       [
-        words.result,
-        results.result === null ? null : html`<strong>${side(results.result, false, say)}</strong>`
+        messages.result,
+        results.result === null ? null : html`<strong>${side(results.result, false, t)}</strong>`
       ],
-      [words.deadline, at(terms.deadline, say)],
-      [words.decidedBy, html`${before}${at(terms.resolve_at, say)}${after}`],
-      [words.openPrice, number(terms.open_price)],
-      [words.closingPrice, results.close_price === null ? null : number(results.close_price)],
-      [words.deadZone, results.dead_zone_pct === null ? null : `± ${roughly(results.dead_zone_pct)} %`],
-      [words.event, terms.event_id === null ? null : eventLink(frame, terms.event_id, view.asked.event_title)]
+      [messages.deadline, at(terms.deadline, t)],
+      [messages.decidedBy, html`${before}${at(terms.resolve_at, t)}${after}`],
+      [messages.openPrice, number(terms.open_price)],
+      [messages.closingPrice, results.close_price === null ? null : number(results.close_price)],
+      [messages.deadZone, results.dead_zone_pct === null ? null : `± ${roughly(results.dead_zone_pct)} %`],
+      [
+        messages.event,
+        terms.event_id === null ? null : eventLink(frame, terms.event_id, view.asked.event_title)
+      ]
     ],
     prices: priceChart(
       {
@@ -262,108 +265,114 @@ const directionalView = (frame: Frame, view: ChallengeView<Challenge>): Page => 
           deadZone: { openPrice: terms.open_price, pct: results.dead_zone_pct }
         }),
         ...(results.close_price !== null && {
-          settled: { price: results.close_price, as: words.closingPrice }
+          settled: { price: results.close_price, as: messages.closingPrice }
         })
       },
       drawn.prices,
-      say
+      t
     ),
-    withoutCriteria: html`<p>${words.withoutText}</p>`,
-    said: {
-      title: words.predictions,
-      soFar: directionalCounts(terms, say),
-      chart: () => directionChart(drawn.answers, words.sides, results.result, say),
-      meaning: words.saysDirection
+    withoutCriteria: html`<p>${messages.withoutText}</p>`,
+    predictions: {
+      title: messages.predictions,
+      soFar: directionalCounts(terms, t),
+      chart: () => directionChart(drawn.answers, messages.sides, results.result, t),
+      meaning: messages.saysDirection
     },
-    words: words.recordOfDirection
+    messages: messages.recordOfDirection
   })
 }
 
-const macroOutcome = (terms: MacroChallenge, { bin: winner }: Results, say: Catalogue) => {
+const macroOutcome = (terms: MacroChallenge, { bin: winner }: Results, t: Messages) => {
   if (terms.actual_value === null) return null
   const bin = terms.bins.find(({ index }) => index === winner)
   const outcome_name = bin?.name ?? null
   const { actual_value, unit } = terms
   return html`<strong
-      >${formatOutcome({ actual_value, outcome_name, result: null, type: "macro", unit }, say)}</strong
-    >${bin === undefined || outcome_name !== null ? null : html` <small>${say.question.inBin(binRange(bin, say))}</small>`}`
+      >${formatOutcome({ actual_value, outcome_name, result: null, type: "macro", unit }, t)}</strong
+    >${bin === undefined || outcome_name !== null ? null : html` <small>${t.question.inBin(binRange(bin, t))}</small>`}`
 }
 
 const macroView = (
   frame: Frame,
   view: ChallengeView<MacroChallenge, Pick<ChartData, "answers" | "now">> & {
     readonly odds: PoolOdds
-    readonly figures: ReadonlyArray<typeof PublishedRelease.Type>
+    readonly releases: ReadonlyArray<typeof PublishedRelease.Type>
   }
 ): Page => {
-  const { drawn, figures, odds, results, terms } = view
-  const { say } = frame
-  const words = say.question
+  const { drawn, releases, odds, results, terms } = view
+  const { t } = frame
+  const messages = t.question
   const count = results.prediction_count
   return challengeLayout(frame, view, {
     answer: {
       first:
         terms.actual_value === null
-          ? [words.status, terms.status === "void" ? say.states.void : words.notPublished]
+          ? [messages.status, terms.status === "void" ? t.states.void : messages.notPublished]
           : [
-              terms.categories === null ? words.published : words.announced,
-              macroOutcome(terms, results, say)
+              terms.categories === null ? messages.published : messages.announced,
+              macroOutcome(terms, results, t)
             ],
       more: [
-        [words.release, terms.actual_value === null ? at(terms.release_at, say) : null],
-        [words.rewardPool, terms.reward_pool === 0 ? null : say.credits(number(terms.reward_pool), false)],
-        [words.bestCall, bestCall(frame, results)]
+        [messages.release, terms.actual_value === null ? at(terms.release_at, t) : null],
+        [messages.rewardPool, terms.reward_pool === 0 ? null : t.credits(number(terms.reward_pool), false)],
+        [messages.bestCall, bestCall(frame, results)]
       ],
       counts: String(count)
     },
-    ended: [say.states.void, terms.void_reason],
+    ended: [t.states.void, terms.void_reason],
     facts: [
-      [terms.categories === null ? words.publishedValue : words.announced, macroOutcome(terms, results, say)],
-      [words.deadline, at(terms.deadline, say)],
-      [words.releaseExpected, at(terms.release_at, say)],
-      [words.unit, terms.unit],
+      [
+        terms.categories === null ? messages.publishedValue : messages.announced,
+        macroOutcome(terms, results, t)
+      ],
+      [messages.deadline, at(terms.deadline, t)],
+      [messages.releaseExpected, at(terms.release_at, t)],
+      [messages.unit, terms.unit],
       terms.categories === null
-        ? [words.referenceScale, results.reference_scale === null ? null : roughly(results.reference_scale)]
-        : [words.reference, inWords(terms.categories, say)]
+        ? [
+            messages.referenceScale,
+            results.reference_scale === null ? null : roughly(results.reference_scale)
+          ]
+        : [messages.reference, inWords(terms.categories, t)]
     ],
-    figures:
-      figures.length === 0
+    releases:
+      releases.length === 0
         ? null
         : html`<section aria-labelledby="prints">
-            <h2 id="prints">${words.pastPrints}</h2>
-            ${printsTable(frame, figures)}
+            <h2 id="prints">${messages.pastPrints}</h2>
+            ${releasesTable(frame, releases)}
           </section>`,
-    pool: poolSection(terms, odds, results, say),
-    said: {
-      title: words.forecasts,
-      soFar: words.forecastCount(String(count), count === 1),
+    pool: poolSection(terms, odds, results, t),
+    predictions: {
+      title: messages.forecasts,
+      soFar: messages.forecastCount(String(count), count === 1),
       chart: () =>
         terms.categories === null
-          ? forecastChart(drawn.answers, { unit: terms.unit, actual: terms.actual_value }, say)
-          : categoryChart(drawn.answers, terms.categories, terms.actual_value, say),
-      meaning: terms.categories === null ? words.byCrps : words.byRps
+          ? forecastChart(drawn.answers, { unit: terms.unit, actual: terms.actual_value }, t)
+          : categoryChart(drawn.answers, terms.categories, terms.actual_value, t),
+      meaning: terms.categories === null ? messages.byCrps : messages.byRps
     },
-    words: words.recordOfMacro,
-    alsoAsJson: [[`/api/v1/eval/macro/challenges/${terms.id}/odds`, words.itsPool]]
+    messages: messages.recordOfMacro,
+    alsoAsJson: [[`/api/v1/eval/macro/challenges/${terms.id}/odds`, messages.itsPool]]
   })
 }
 
-const priceEventResult = (terms: PriceEvent, say: Catalogue): Html => {
+const priceEventResult = (terms: PriceEvent, t: Messages): Html => {
   if (terms.result === null) return null
-  return html`<strong>${side(terms.result, true, say)}</strong>`
+  return html`<strong>${side(terms.result, true, t)}</strong>`
 }
 
 const priceEventAnswer = (frame: Frame, { drawn, results, terms }: ChallengeView<PriceEvent>): Answer => {
-  const { say } = frame
-  const words = say.question
+  const { t } = frame
+  const messages = t.question
   const counts = String(results.prediction_count)
-  const best = [words.bestCall, bestCall(frame, results)] as const
+  const best = [messages.bestCall, bestCall(frame, results)] as const
   if (terms.result !== null) {
-    return { first: [words.result, side(terms.result, true, say)], more: [best], counts }
+    return { first: [messages.result, side(terms.result, true, t)], more: [best], counts }
   }
   if (results.actual_value !== null) {
     return {
-      first: [words.observed[terms.kind] ?? terms.kind, number(results.actual_value)],
+      first: [messages.observed[terms.kind] ?? terms.kind, number(results.actual_value)],
       more: [best],
       counts
     }
@@ -373,14 +382,14 @@ const priceEventAnswer = (frame: Frame, { drawn, results, terms }: ChallengeView
   return {
     first:
       terms.status === "void"
-        ? [words.result, say.states.void]
-        : [words.lastPrice, now === undefined ? words.noPrice : number(now)],
+        ? [messages.result, t.states.void]
+        : [messages.lastPrice, now === undefined ? messages.noPrice : number(now)],
     more: [
       [
-        words.toTheLevel,
+        messages.toTheLevel,
         now === undefined || level === null
           ? null
-          : words.moveTo(change(percentFrom(level, now)), number(level))
+          : messages.moveTo(change(percentFrom(level, now)), number(level))
       ]
     ],
     counts
@@ -389,25 +398,25 @@ const priceEventAnswer = (frame: Frame, { drawn, results, terms }: ChallengeView
 
 const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => {
   const { drawn, results, terms } = view
-  const { say } = frame
-  const words = say.question
-  const observed = words.observed[terms.kind] ?? terms.kind
+  const { t } = frame
+  const messages = t.question
+  const observed = messages.observed[terms.kind] ?? terms.kind
   const { answers, closes, counts, hasWindow } = candleFacts[terms.kind]
   const isYesOrNo = answers === "yes_no"
   const count = results.prediction_count
   const observation = results.actual_value ?? results.close_price
   return challengeLayout(frame, view, {
     answer: priceEventAnswer(frame, view),
-    ended: [say.states.void, terms.void_reason],
+    ended: [t.states.void, terms.void_reason],
     facts: [
-      [words.asset, assetOf(say, view.asked)],
-      [words.result, priceEventResult(terms, say)],
+      [messages.asset, assetOf(t, view.asked)],
+      [messages.result, priceEventResult(terms, t)],
       [observed, observation === null ? null : number(observation)],
-      [words.level, terms.level === null ? null : number(terms.level)],
-      [words.deadline, at(terms.deadline, say)],
-      [words.from, terms.window_from === null ? null : at(terms.window_from, say)],
-      [words.candlesUntil, at(terms.resolve_at, say)],
-      [words.referenceScale, terms.reference_scale === null ? null : roughly(terms.reference_scale)]
+      [messages.level, terms.level === null ? null : number(terms.level)],
+      [messages.deadline, at(terms.deadline, t)],
+      [messages.from, terms.window_from === null ? null : at(terms.window_from, t)],
+      [messages.candlesUntil, at(terms.resolve_at, t)],
+      [messages.referenceScale, terms.reference_scale === null ? null : roughly(terms.reference_scale)]
     ],
     prices: priceChart(
       {
@@ -429,11 +438,11 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
           results.result === "bullish" && { touchedSince: dateOf(terms.window_from ?? terms.deadline) })
       },
       drawn.prices,
-      say
+      t
     ),
-    said: {
-      title: words.answers,
-      soFar: words.answerCount(String(count), count === 1),
+    predictions: {
+      title: messages.answers,
+      soFar: messages.answerCount(String(count), count === 1),
       chart: () =>
         !isYesOrNo
           ? forecastChart(
@@ -443,11 +452,11 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
                 actual: results.actual_value,
                 ...(counts !== null && { max: counts })
               },
-              say
+              t
             )
-          : directionChart(drawn.answers, words.yesAndNo, terms.result, say),
-      meaning: isYesOrNo ? words.saysYesOrNo : words.byCrps
+          : directionChart(drawn.answers, messages.yesAndNo, terms.result, t),
+      meaning: isYesOrNo ? messages.saysYesOrNo : messages.byCrps
     },
-    words: isYesOrNo ? words.recordOfLevel(observed) : words.recordOfNumber(observed)
+    messages: isYesOrNo ? messages.recordOfLevel(observed) : messages.recordOfNumber(observed)
   })
 }

@@ -10,7 +10,7 @@ import type { ChallengeSummary, ListCounts, ListFilter } from "../../../services
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { Search } from "../../../services/Search.ts"
 import { Category } from "../../../services/Targets.ts"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import { challengePage, challengesPage, pagePaths, settlementFeed } from "../paths.ts"
 import { chosen, listPage, named, parameter, show } from "../responses.ts"
 import { statusBadge } from "../views/challenge.ts"
@@ -27,7 +27,7 @@ import {
   standOf,
   subtitleOf,
   titleOf
-} from "../views/words.ts"
+} from "../views/format.ts"
 import { languageField } from "../views/layout.ts"
 import type { Frame, Page } from "../views/layout.ts"
 
@@ -84,13 +84,13 @@ const asJson = (frame: Frame, { status, type }: ListFilter) => {
     ["price_event", `/api/v1/eval/price-events/challenges?status=${other}`]
   ] as const
   return html`<p class="quiet small">
-    ${frame.say.asJson}
+    ${frame.t.asJson}
     ${lists
       .filter(([of]) => type === undefined || of === type)
       .map(
         ([of, path], index) =>
-          html`${index === 0 ? null : frame.say.question.and}<a href=${frame.at(path)}
-              >${frame.say.asJsonLists[of]}</a
+          html`${index === 0 ? null : frame.t.question.and}<a href=${frame.at(path)}
+              >${frame.t.asJsonLists[of]}</a
             >`
       )}
   </p>`
@@ -108,21 +108,21 @@ const listOf = (
 
 /** Narrows the list to the asset that some words mean. */
 const byWords = (frame: Frame, { category, status, type }: ListFilter, unfound: string | undefined): Html => {
-  const { say } = frame
+  const { t } = frame
   const kept = Object.entries({ status: status === "open" ? undefined : status, type, category })
   return html`<form
       class="search"
       role="search"
-      aria-label=${say.assetFilter}
+      aria-label=${t.assetFilter}
       method="get"
       action=${frame.at(challengesPage()).split("?")[0]}
     >
-      <label class="unseen" for="q-asset">${say.assetFilter}</label>
+      <label class="unseen" for="q-asset">${t.assetFilter}</label>
       <input
         id="q-asset"
         name="q"
         type="search"
-        placeholder=${say.assetFilter}
+        placeholder=${t.assetFilter}
         maxlength="100"
         value=${unfound}
       />
@@ -130,9 +130,9 @@ const byWords = (frame: Frame, { category, status, type }: ListFilter, unfound: 
         value === undefined ? null : html`<input type="hidden" name=${name} value=${value} />`
       )}
       ${languageField(frame, challengesPage())}
-      <button class="secondary">${say.narrow}</button>
+      <button class="secondary">${t.narrow}</button>
     </form>
-    ${unfound === undefined ? null : html`<p>${say.notFound[0]}${unfound}${say.notFound[1]}</p>`}`
+    ${unfound === undefined ? null : html`<p>${t.notFound[0]}${unfound}${t.notFound[1]}</p>`}`
 }
 
 export const challengesView = (
@@ -148,16 +148,16 @@ export const challengesView = (
   }
 ): Page => {
   const { counts, filter, lines, now, page, unfound } = view
-  const { say } = frame
+  const { t } = frame
   const { asset, category, status, type } = filter
   const path = (change: Partial<ListFilter> = {}) => {
     const wanted = { ...filter, ...change }
     return challengesPage({ ...wanted, status: wanted.status === "open" ? undefined : wanted.status })
   }
   return {
-    title: say.challenges,
+    title: t.challenges,
     audience: "everybody",
-    description: say.challengesDescription,
+    description: t.challengesDescription,
     path: challengesPage(),
     translation: path(),
     live: "",
@@ -166,51 +166,51 @@ export const challengesView = (
     width: "wide",
     content: html`
       <div>
-        <h1>${say.challenges}</h1>
+        <h1>${t.challenges}</h1>
       </div>
-      <p class="lead">${say.challengesLead}</p>
+      <p class="lead">${t.challengesLead}</p>
       <div>
         ${choices(
-          say.statusFilter,
+          t.statusFilter,
           ListStatus.literals.map((value) => ({
-            name: `${say.statuses[value]} (${number(counts[value])})`,
+            name: `${t.statuses[value]} (${number(counts[value])})`,
             href: frame.at(path({ status: value })),
             isChosen: value === status
           }))
         )}
         ${choices(
-          say.typeFilter,
+          t.typeFilter,
           [undefined, ...types].map((value) => ({
-            name: value === undefined ? say.allTypes : say.types[value],
+            name: value === undefined ? t.allTypes : t.types[value],
             href: frame.at(path({ type: value })),
             isChosen: value === type
           }))
         )}
         ${
           asset === undefined
-            ? choices(say.categoryFilter, [
+            ? choices(t.categoryFilter, [
                 {
-                  name: say.allCategories,
+                  name: t.allCategories,
                   href: frame.at(path({ category: undefined })),
                   isChosen: category === undefined
                 },
                 ...Category.literals.map((value) => ({
-                  name: categoryName(value, say),
+                  name: categoryName(value, t),
                   href: frame.at(path({ category: value })),
                   isChosen: value === category
                 }))
               ])
             : html`<p>
-                ${say.ofOnly[0]}${assetTag(frame, asset)}${say.ofOnly[1]}
-                <a href=${frame.at(path({ asset: undefined }))}>${say.ofEverything}</a>
+                ${t.ofOnly[0]}${assetTag(frame, asset)}${t.ofOnly[1]}
+                <a href=${frame.at(path({ asset: undefined }))}>${t.ofEverything}</a>
               </p>`
         }
         ${byWords(frame, filter, unfound)}
       </div>
-      <section aria-label=${say.challenges}>
+      <section aria-label=${t.challenges}>
         ${
           page.items.length === 0
-            ? empty(page.next_cursor === null ? say.nothing[status] : say.noMore)
+            ? empty(page.next_cursor === null ? t.nothing[status] : t.noMore)
             : listOf(frame, status, page.items, { now, lines })
         }
         ${nextPage(frame, path(), page.next_cursor)}
@@ -221,11 +221,11 @@ export const challengesView = (
 }
 
 const cardMeta = (frame: Frame, { asset, kind }: ChallengeSummary) =>
-  html`<p class="meta">${assetTag(frame, asset)} ${frame.say.kinds[kind] ?? kind}</p>`
+  html`<p class="meta">${assetTag(frame, asset)} ${frame.t.kinds[kind] ?? kind}</p>`
 
 const challengeTitle = (frame: Frame, challenge: ChallengeSummary) => {
-  const subtitle = subtitleOf(challenge, frame.say)
-  return html`<a href=${frame.at(challengePage(challenge.id))} dir="auto">${titleOf(challenge, frame.say)}</a
+  const subtitle = subtitleOf(challenge, frame.t)
+  return html`<a href=${frame.at(challengePage(challenge.id))} dir="auto">${titleOf(challenge, frame.t)}</a
     >${subtitle === null ? null : html` <small class="quiet">${subtitle}</small>`}`
 }
 
@@ -255,15 +255,15 @@ const sparkline = (values: ReadonlyArray<number> = []): Html => {
 }
 
 const figure = (frame: Frame, asked: ChallengeSummary): Html => {
-  const stand = standOf(asked, frame.say)
+  const stand = standOf(asked, frame.t)
   return stand === null ? null : html`<p class="figure">${stand.figure} <small>${stand.of}</small></p>`
 }
 
 /** How many say what, as far as that is published. */
-const split = ({ say }: Frame, { split: counts }: ChallengeSummary): Html => {
+const split = ({ t }: Frame, { split: counts }: ChallengeSummary): Html => {
   if (counts === null || counts.bullish + counts.bearish + counts.neutral === 0) return null
-  return html`<p class="meta" title=${say.question.asPublished}>
-    ${directions.map((each) => html`<span>${side(each, false, say)} ${number(counts[each])}</span>`)}
+  return html`<p class="meta" title=${t.question.asPublished}>
+    ${directions.map((each) => html`<span>${side(each, false, t)} ${number(counts[each])}</span>`)}
   </p>`
 }
 
@@ -282,20 +282,20 @@ export const openCards = (
           <p class="title" dir="auto">${challengeTitle(frame, item)}</p>
           ${figure(frame, item)} ${split(frame, item)} ${sparkline(lines[item.asset])}
           <p class="foot">
-            <span>${frame.say.closesIn} ${timeLeft(DateTime.makeUnsafe(item.deadline), now, frame.say)}</span>
+            <span>${frame.t.closesIn} ${timeLeft(DateTime.makeUnsafe(item.deadline), now, frame.t)}</span>
             <span>${answersTo(frame, item)}</span>
           </p>
         </li>`
     )}
   </ul>`
 
-const answersTo = ({ say }: Frame, { prediction_count: count }: ChallengeSummary): string =>
-  say.predictions(number(count), count === 1)
+const answersTo = ({ t }: Frame, { prediction_count: count }: ChallengeSummary): string =>
+  t.predictions(number(count), count === 1)
 
-const outcome = ({ say }: Frame, challenge: ChallengeSummary): Html => {
+const outcome = ({ t }: Frame, challenge: ChallengeSummary): Html => {
   const { result, type } = challenge
-  if (result !== null) return html`<strong>${side(result, type === "price_event", say)}</strong>`
-  const words = formatOutcome(challenge, say)
+  if (result !== null) return html`<strong>${side(result, type === "price_event", t)}</strong>`
+  const words = formatOutcome(challenge, t)
   return words === null ? null : html`<strong>${words}</strong>`
 }
 
@@ -313,14 +313,14 @@ export const endedRows = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) 
         html`<li>
           <p class="row">
             <span>${challengeTitle(frame, item)}</span> ${outcome(frame, item)} ${settledMove(item)}
-            ${statusBadge(item.status, frame.say)}
+            ${statusBadge(item.status, frame.t)}
           </p>
           <p class="meta">
-            ${assetTag(frame, item.asset)} ${frame.say.kinds[item.kind] ?? item.kind}
+            ${assetTag(frame, item.asset)} ${frame.t.kinds[item.kind] ?? item.kind}
             <span>${answersTo(frame, item)}</span>
             <span>
-              ${item.ended_at === null ? frame.say.closed : frame.say.ended}
-              ${instant(DateTime.makeUnsafe(item.ended_at ?? item.deadline), frame.say)}
+              ${item.ended_at === null ? frame.t.closed : frame.t.ended}
+              ${instant(DateTime.makeUnsafe(item.ended_at ?? item.deadline), frame.t)}
             </span>
           </p>
         </li>`
@@ -329,25 +329,25 @@ export const endedRows = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) 
 
 /** A table of what was settled, by day. */
 const settledByDay = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) => {
-  const { say } = frame
+  const { t } = frame
   const days = Object.entries(Object.groupBy(items, ({ ended_at }) => (ended_at ?? "").slice(0, 10)))
   return html`<table class="bins settled">
     <caption class="unseen">
-      ${say.settledByDay}
+      ${t.settledByDay}
     </caption>
     <thead>
       <tr>
-        <th scope="col">${say.challenge}</th>
-        <th scope="col" class="number">${say.move}</th>
-        <th scope="col" class="number">${say.result}</th>
-        <th scope="col" class="number count">${say.predictionsHead}</th>
+        <th scope="col">${t.challenge}</th>
+        <th scope="col" class="number">${t.move}</th>
+        <th scope="col" class="number">${t.result}</th>
+        <th scope="col" class="number count">${t.predictionsHead}</th>
       </tr>
     </thead>
     ${days.map(
       ([date, settled = []]) =>
         html`<tbody>
           <tr>
-            <th scope="rowgroup" colspan="4">${date === "" ? null : day(DateTime.makeUnsafe(date), say)}</th>
+            <th scope="rowgroup" colspan="4">${date === "" ? null : day(DateTime.makeUnsafe(date), t)}</th>
           </tr>
           ${settled.map(
             (item) =>

@@ -14,7 +14,7 @@ import type { Operator } from "../../../services/Operators.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
 import { text } from "../../../services/domain/text.ts"
 import { CurrentRequest } from "../../CurrentRequest.ts"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import { pagePaths } from "../paths.ts"
 import { goTo, show } from "../responses.ts"
 import { day, facts, field, form, inEnglish, instant, notice, quoted } from "../views/components.ts"
@@ -85,13 +85,13 @@ const byLink = HttpRouter.use(
         complaint
       })
       const code = codeOf(fields)
-      if (Option.isNone(code)) return yield* page(frame, token, rejection(frame.say.claiming.codeNeeded))
+      if (Option.isNone(code)) return yield* page(frame, token, rejection(frame.t.claiming.codeNeeded))
       const claim = { token, pairingCode: code.value, operatorId: operator.operatorId }
       return yield* claims.claimWithCode(claim).pipe(
         Effect.as(goTo(site, site.at(claimPage(token)))),
         Effect.catchTags({
           NotFound: unknownLink,
-          WrongPairingCode: () => page(frame, token, rejection(frame.say.claiming.wrongCode)),
+          WrongPairingCode: () => page(frame, token, rejection(frame.t.claiming.wrongCode)),
           ClaimLocked: () => page(frame, token),
           ClaimLinkEnded: () => page(frame, token),
           AlreadyClaimed: () => page(frame, token)
@@ -189,15 +189,15 @@ const byMail = HttpRouter.use(
 
 export const layer = Layer.merge(byLink, byMail)
 
-const stepOf = ({ say }: Frame, step: number, title: string) =>
+const stepOf = ({ t }: Frame, step: number, title: string) =>
   html`<div>
-    <p class="step">${say.claiming.step(step)}</p>
+    <p class="step">${t.claiming.step(step)}</p>
     <h2 id="step">${title}</h2>
   </div>`
 
 const signInFirst = (frame: Frame, token: string, rejected: RejectedField | undefined) => html`
   <section class="panel" aria-labelledby="step">
-    ${stepOf(frame, 1, frame.say.claiming.signIn)}
+    ${stepOf(frame, 1, frame.t.claiming.signIn)}
     ${signInForms(frame, {
       action: claimPage(token),
       returnTo: claimPage(token),
@@ -216,17 +216,17 @@ const enterCode = (
     readonly rejected: RejectedField | undefined
   }
 ) => {
-  const say = frame.say.claiming
+  const t = frame.t.claiming
   return html`
     <section class="panel" aria-labelledby="step">
-      ${stepOf(frame, 2, say.enterCode)}
+      ${stepOf(frame, 2, t.enterCode)}
       ${form(
         frame,
         claimPage(options.token),
         html`${field({
             name: "pairing_code",
-            label: say.code,
-            hint: say.codeHint(options.triesLeft),
+            label: t.code,
+            hint: t.codeHint(options.triesLeft),
             complaint: options.rejected?.complaint,
             input: {
               class: "code",
@@ -236,12 +236,12 @@ const enterCode = (
               maxlength: "16",
               // Spares a try; the server decides.
               pattern: "\\s*[A-Za-z0-9]{3}[\\s\\-]?[A-Za-z0-9]{3}\\s*",
-              title: say.codeShape,
+              title: t.codeShape,
               placeholder: "XXX-XXX"
             }
-          })} <button>${say.claim(options.agent.name)}</button>`
+          })} <button>${t.claim(options.agent.name)}</button>`
       )}
-      <p class="quiet small">${say.youAre(options.operator.email ?? say.accountAtProvider)}</p>
+      <p class="quiet small">${t.youAre(options.operator.email ?? t.accountAtProvider)}</p>
     </section>
   `
 }
@@ -259,7 +259,7 @@ const rejectionOf = (rejection: RejectedClaim | undefined, name: RejectedClaim["
 /** The page of a claim link in each of its states. */
 const claimView = (frame: Frame, token: string, view: ClaimView, rejection?: RejectedClaim): Page => {
   const { agent } = view
-  const say = frame.say.claiming
+  const t = frame.t.claiming
   switch (view.state) {
     case "open": {
       // A signed-in visitor has read what a claim means, so the next step comes first.
@@ -273,23 +273,22 @@ const claimView = (frame: Frame, token: string, view: ClaimView, rejection?: Rej
               triesLeft: view.triesLeft,
               rejected: rejectionOf(rejection, "pairing_code")
             })
-      const [before, after] = say.notYours
+      const [before, after] = t.notYours
       return {
-        title: rejection === undefined ? say.title(agent.name) : say.titleError(agent.name),
+        title: rejection === undefined ? t.title(agent.name) : t.titleError(agent.name),
         content: html`
-          ${heading(frame, agent, say.gaveLink)} ${secondStep} ${aboutAgent(frame, agent)}
-          ${whatItMeans(frame)}
+          ${heading(frame, agent, t.gaveLink)} ${secondStep} ${aboutAgent(frame, agent)} ${whatItMeans(frame)}
           ${frame.operator === null ? signInFirst(frame, token, rejectionOf(rejection, "email")) : null}
-          <p class="quiet small">${before}${instant(view.expiresAt, frame.say)}${after}</p>
+          <p class="quiet small">${before}${instant(view.expiresAt, frame.t)}${after}</p>
         `
       }
     }
     case "locked":
-      return ending(frame, say.locked, around(say.lockedHow, agent.name), freshLink(frame))
+      return ending(frame, t.locked, around(t.lockedHow, agent.name), freshLink(frame))
     case "expired":
-      return ending(frame, say.expired, around(say.expiredHow, agent.name), freshLink(frame))
+      return ending(frame, t.expired, around(t.expiredHow, agent.name), freshLink(frame))
     case "replaced":
-      return ending(frame, say.replaced, around(say.replacedHow, agent.name), freshLink(frame))
+      return ending(frame, t.replaced, around(t.replacedHow, agent.name), freshLink(frame))
     case "claimed":
       return claimed(frame, agent, view.claimedBy)
   }
@@ -298,39 +297,34 @@ const claimView = (frame: Frame, token: string, view: ClaimView, rejection?: Rej
 /** The page of a claim mail's link: one button signs in and claims. */
 const mailClaimView = (frame: Frame, token: string, view: MailClaimView): Page => {
   const { agent, email } = view
-  const say = frame.say.claiming
+  const t = frame.t.claiming
   switch (view.state) {
     case "open": {
-      const [before, sayIt, otherwise, after] = say.notYoursMail
+      const [before, sayIt, otherwise, after] = t.notYoursMail
       return {
-        title: say.title(agent.name),
+        title: t.title(agent.name),
         content: html`
-          ${heading(frame, agent, say.gaveAddress)} ${aboutAgent(frame, agent)} ${whatItMeans(frame)}
+          ${heading(frame, agent, t.gaveAddress)} ${aboutAgent(frame, agent)} ${whatItMeans(frame)}
           <section class="panel" aria-labelledby="act">
-            <h2 id="act">${say.oneClick}</h2>
-            <p>${around(say.oneClickHow(agent.name), email)}</p>
-            ${form(frame, mailClaimPage(token), html`<button>${say.claim(agent.name)}</button>`)}
+            <h2 id="act">${t.oneClick}</h2>
+            <p>${around(t.oneClickHow(agent.name), email)}</p>
+            ${form(frame, mailClaimPage(token), html`<button>${t.claim(agent.name)}</button>`)}
           </section>
           <p class="quiet small">
             ${before}<a href=${frame.at(notMinePage(token))}>${sayIt}</a>${otherwise}${instant(
               view.expiresAt,
-              frame.say
+              frame.t
             )}${after}
           </p>
         `
       }
     }
     case "declined":
-      return ending(
-        frame,
-        say.declined,
-        around(say.declinedHow, agent.name),
-        html`<p>${say.declinedMistake}</p>`
-      )
+      return ending(frame, t.declined, around(t.declinedHow, agent.name), html`<p>${t.declinedMistake}</p>`)
     case "expired":
-      return ending(frame, say.expired, around(say.expiredHow, agent.name), freshLink(frame))
+      return ending(frame, t.expired, around(t.expiredHow, agent.name), freshLink(frame))
     case "replaced":
-      return ending(frame, say.replaced, around(say.replacedMailHow, agent.name), freshLink(frame))
+      return ending(frame, t.replaced, around(t.replacedMailHow, agent.name), freshLink(frame))
     case "claimed":
       return claimed(frame, agent, view.claimedBy)
   }
@@ -338,31 +332,31 @@ const mailClaimView = (frame: Frame, token: string, view: MailClaimView): Page =
 
 /** Asks before it acts, because mail scanners follow links. */
 const notMineView = (frame: Frame, token: string, view: MailClaimView): Page => {
-  const say = frame.say.claiming
-  const [before, between, after] = say.notMineWho
+  const t = frame.t.claiming
+  const [before, between, after] = t.notMineWho
   return {
-    title: say.notMine,
+    title: t.notMine,
     content: html`
-      <h1>${say.notMineAsk}</h1>
+      <h1>${t.notMineAsk}</h1>
       <p class="lead">
         ${before}<strong>${view.email}</strong>${between}<strong>${view.agent.name}</strong>${after}
       </p>
       <div class="panel">
-        <p>${say.notMineHow}</p>
-        ${form(frame, notMinePage(token), html`<button>${say.notMineNow}</button>`)}
+        <p>${t.notMineHow}</p>
+        ${form(frame, notMinePage(token), html`<button>${t.notMineNow}</button>`)}
       </div>
     `
   }
 }
 
 const declinedView = (frame: Frame, email: string): Page => {
-  const say = frame.say.claiming
+  const t = frame.t.claiming
   return {
-    title: say.noMore,
+    title: t.noMore,
     content: html`
-      ${notice("success", say.noMoreNow)}
-      <h1>${say.thankYou}</h1>
-      <p class="lead">${around(say.noMoreTo, email)}</p>
+      ${notice("success", t.noMoreNow)}
+      <h1>${t.thankYou}</h1>
+      <p class="lead">${around(t.noMoreTo, email)}</p>
     `
   }
 }
@@ -377,56 +371,56 @@ const joined = (...words: ReadonlyArray<string | null>): string | null => {
 }
 
 const aboutAgent = (frame: Frame, agent: ClaimableAgent) => {
-  const say = frame.say.claiming
+  const t = frame.t.claiming
   return html`
-    <section class="panel" aria-label=${say.theAgent}>
+    <section class="panel" aria-label=${t.theAgent}>
       ${facts([
-        [say.name, html`<strong>${agent.name}</strong>`],
-        [say.model, joined(agent.modelProvider, agent.modelName)],
-        [say.organisation, joined(agent.ownerOrg)],
-        [say.registered, day(agent.createdAt, frame.say)],
-        [say.predicted, say.challenges(agent.challengesPredicted)],
-        [say.agentId, html`<code>${agent.agentId}</code>`]
+        [t.name, html`<strong>${agent.name}</strong>`],
+        [t.model, joined(agent.modelProvider, agent.modelName)],
+        [t.organisation, joined(agent.ownerOrg)],
+        [t.registered, day(agent.createdAt, frame.t)],
+        [t.predicted, t.challenges(agent.challengesPredicted)],
+        [t.agentId, html`<code>${agent.agentId}</code>`]
       ])}
       ${
         agent.bio === null || agent.bio === ""
           ? null
-          : html`<p class="quiet small">${say.saysOfItself}</p>
+          : html`<p class="quiet small">${t.saysOfItself}</p>
               ${quoted(agent.bio)}`
       }
     </section>
   `
 }
 
-const whatItMeans = ({ say }: Frame) => html`
+const whatItMeans = ({ t }: Frame) => html`
   <section>
-    <h2>${say.claiming.meaning}</h2>
+    <h2>${t.claiming.meaning}</h2>
     <ul class="points">
-      ${say.claiming.meanings.map(([what, more]) => html`<li><strong>${what}</strong>${more}</li>`)}
+      ${t.claiming.meanings.map(([what, more]) => html`<li><strong>${what}</strong>${more}</li>`)}
     </ul>
   </section>
 `
 
-const heading = ({ say }: Frame, agent: ClaimableAgent, lead: string) => html`
+const heading = ({ t }: Frame, agent: ClaimableAgent, lead: string) => html`
   <div>
-    <p class="eyebrow">${say.claiming.eyebrow}</p>
-    <h1>${say.claiming.isYours(agent.name)}</h1>
+    <p class="eyebrow">${t.claiming.eyebrow}</p>
+    <h1>${t.claiming.isYours(agent.name)}</h1>
   </div>
   <p class="lead">${lead}</p>
 `
 
-const freshLink = ({ say }: Frame) => html`
+const freshLink = ({ t }: Frame) => html`
   <p>
-    ${say.claiming.freshLink[0]}<code>POST /api/v1/agent/registry/claim-link/refresh</code
-    >${say.claiming.freshLink[1]}
+    ${t.claiming.freshLink[0]}<code>POST /api/v1/agent/registry/claim-link/refresh</code
+    >${t.claiming.freshLink[1]}
   </p>
 `
 
-const ending = ({ say }: Frame, title: string, lead: Html, more?: Html): Page => ({
+const ending = ({ t }: Frame, title: string, lead: Html, more?: Html): Page => ({
   title,
   content: html`
     <div>
-      <p class="eyebrow">${say.claiming.eyebrow}</p>
+      <p class="eyebrow">${t.claiming.eyebrow}</p>
       <h1>${title}</h1>
     </div>
     <p class="lead">${lead}</p>
@@ -435,29 +429,29 @@ const ending = ({ say }: Frame, title: string, lead: Html, more?: Html): Page =>
 })
 
 const claimed = (frame: Frame, agent: ClaimableAgent, claimedBy: string): Page => {
-  const say = frame.say.claiming
+  const t = frame.t.claiming
   if (frame.operator?.operatorId === claimedBy) {
     return {
-      title: say.yours(agent.name),
+      title: t.yours(agent.name),
       content: html`
-        ${notice("success", say.complete, say.fullScopes)}
-        <h1>${say.yours(agent.name)}</h1>
-        <p class="lead">${say.owner}</p>
+        ${notice("success", t.complete, t.fullScopes)}
+        <h1>${t.yours(agent.name)}</h1>
+        <p class="lead">${t.owner}</p>
         ${aboutAgent(frame, agent)}
-        <p><a class="button" href=${frame.at(accountPage)}>${say.seeAgents}</a></p>
+        <p><a class="button" href=${frame.at(accountPage)}>${t.seeAgents}</a></p>
       `
     }
   }
-  const [before, link, after] = say.wasItYou
+  const [before, link, after] = t.wasItYou
   const toAccount =
     frame.operator === null
       ? html`<p>${before}<a href=${frame.at("/sign-in")}>${link}</a>${after}</p>`
-      : html`<p>${say.otherAccount}</p>`
+      : html`<p>${t.otherAccount}</p>`
   return ending(
     frame,
-    say.already,
-    around(say.alreadyHow, agent.name),
+    t.already,
+    around(t.alreadyHow, agent.name),
     html`${toAccount}
-      <p class="quiet">${say.byOthers} <code>${agent.agentId}</code></p>`
+      <p class="quiet">${t.byOthers} <code>${agent.agentId}</code></p>`
   )
 }

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Skill } from "../../../services/Skill.ts"
 import type { Comparison } from "../../../services/Skill.ts"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import { sequenceChart } from "../charts/evidence.ts"
 import { signed } from "../charts/intervals.ts"
 import { comparePage, methodsPage, pagePaths } from "../paths.ts"
@@ -54,43 +54,46 @@ const saysTheOther = ({ e_value, told, told_from }: Comparison): boolean =>
   told !== null && e_value !== null && e_value < told_from
 
 /** What the comparison shows, in one sentence. */
-const verdict = ({ say: { agentPage: words } }: Frame, compared: Comparison) => {
+const verdict = ({ t: { agentPage: messages } }: Frame, compared: Comparison) => {
   const { a, b, questions, told } = compared
-  if (isOfReferences(compared)) return words.references
-  if (questions === 0) return words.noneInCommon
-  if (told === null) return words.notTold
+  if (isOfReferences(compared)) return messages.references
+  if (questions === 0) return messages.noneInCommon
+  if (told === null) return messages.notTold
   const [better, other] = told === "a" ? [a, b] : [b, a]
-  const [before, between, after] = words.better
+  const [before, between, after] = messages.better
   return html`${before}${named(better.agent_name)}${between}${named(other.agent_name)}${after}`
 }
 
 const result = (frame: Frame, compared: Comparison) => {
   const { a, b, by_day, days, difference, difference_ci95, e_value, questions, told_from } = compared
-  const { say } = frame
-  const words = say.agentPage
+  const { t } = frame
+  const messages = t.agentPage
   const one = ({ agent_id, agent_name, reference, skill }: Comparison["a"]) =>
     html`${agentLink(frame, agent_id, named(agent_name))}${
-      reference === null ? null : words.aReferenceOfOurs
-    }${words.withSkill(signed(skill))}`
+      reference === null ? null : messages.aReferenceOfOurs
+    }${messages.withSkill(signed(skill))}`
   return html`
-    <section class="panel" aria-label=${words.outcome}>
+    <section class="panel" aria-label=${messages.outcome}>
       <p><strong>${verdict(frame, compared)}</strong></p>
       ${facts([
         ["A", one(a)],
         ["B", one(b)],
-        [words.bothAnswered, words.inCommon(String(questions), questions === 1, String(days), days === 1)],
-        [words.aLessB, difference === null ? null : signed(difference)],
         [
-          say.interval,
+          messages.bothAnswered,
+          messages.inCommon(String(questions), questions === 1, String(days), days === 1)
+        ],
+        [messages.aLessB, difference === null ? null : signed(difference)],
+        [
+          t.interval,
           difference_ci95 === null
             ? null
-            : words.forOneLook(signed(difference_ci95[0]), signed(difference_ci95[1]))
+            : messages.forOneLook(signed(difference_ci95[0]), signed(difference_ci95[1]))
         ],
         [
-          words.eValue,
+          messages.eValue,
           e_value === null || isOfReferences(compared) || saysTheOther(compared)
             ? null
-            : words.eValueDiffers(e_value.toPrecision(3), String(told_from))
+            : messages.eValueDiffers(e_value.toPrecision(3), String(told_from))
         ]
       ])}
     </section>
@@ -103,12 +106,12 @@ const result = (frame: Frame, compared: Comparison) => {
               more: [String(asked), ofDay.toFixed(3)]
             })),
             {
-              title: words.differenceByDay,
-              summary: words.differenceSummary(String(by_day.length)),
-              zero: words.zeroIsNone,
-              more: [words.questions, words.difference]
+              title: messages.differenceByDay,
+              summary: messages.differenceSummary(String(by_day.length)),
+              zero: messages.zeroIsNone,
+              more: [messages.questions, messages.difference]
             },
-            say
+            t
           )
     }
   `
@@ -119,35 +122,35 @@ export const compareView = (
   asked: { readonly a: string; readonly b: string },
   compared: Comparison | undefined
 ): Page => {
-  const { say } = frame
-  const words = say.agentPage
+  const { t } = frame
+  const messages = t.agentPage
   const path = comparePage({
     ...(asked.a !== "" && { a: asked.a }),
     ...(asked.b !== "" && { b: asked.b })
   })
   return {
-    title: words.compare,
+    title: messages.compare,
     audience: "everybody",
     translation: path,
     below: "/leaderboard",
     width: "wide",
     content: html`
-      <div><h1>${words.compare}</h1></div>
-      <p class="lead">${words.compareLead} <a href=${frame.at(methodsPage)}>${say.reckoned}</a>${say.stop}</p>
+      <div><h1>${messages.compare}</h1></div>
+      <p class="lead">${messages.compareLead} <a href=${frame.at(methodsPage)}>${t.computed}</a>${t.stop}</p>
       <form method="get" action=${frame.at(pagePaths.compare)}>
-        ${agentField("a", words.fieldA, asked.a)} ${agentField("b", words.fieldB, asked.b)}
+        ${agentField("a", messages.fieldA, asked.a)} ${agentField("b", messages.fieldB, asked.b)}
         ${languageField(frame, pagePaths.compare)}
-        <p><button>${words.compareThem}</button></p>
+        <p><button>${messages.compareThem}</button></p>
       </form>
-      ${compared === undefined ? empty(words.whereIds) : result(frame, compared)}
+      ${compared === undefined ? empty(messages.whereIds) : result(frame, compared)}
       ${
         compared === undefined
           ? null
           : html`<p class="quiet small">
-              ${say.asJson}
+              ${t.asJson}
               <a href=${frame.at(`/api/v1/eval/compare?${new URLSearchParams(asked).toString()}`)}
-                >${words.theComparison}</a
-              >${say.stop}
+                >${messages.theComparison}</a
+              >${t.stop}
             </p>`
       }
     `

@@ -11,8 +11,8 @@ import type { CreditPackage, Purchase } from "../../../services/Payments.ts"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { errorStatus } from "../../errors.ts"
-import { Pages } from "../Pages.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import { Pages } from "../siteLayer.ts"
+import type { Messages } from "../messages/messages.ts"
 import { pagePaths, topUpPage } from "../paths.ts"
 import { goTo, listPage, query, show, withFormsTo } from "../responses.ts"
 import {
@@ -29,7 +29,7 @@ import {
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { creditNumber } from "../views/words.ts"
+import { creditNumber } from "../views/format.ts"
 
 const decodeAmount = Schema.decodeUnknownResult(NewTopUp.fields.amount)
 const decodeKey = Schema.decodeUnknownOption(IdempotencyKey)
@@ -42,8 +42,8 @@ const keyOf = (fields: URLSearchParams) =>
     )
   )
 
-const tooLittle = ({ available }: InsufficientCredit, { say }: Frame) =>
-  available === 0n ? say.owners.credit.nothingToMove : say.owners.credit.atMost(creditsOf(available))
+const tooLittle = ({ available }: InsufficientCredit, { t }: Frame) =>
+  available === 0n ? t.owners.credit.nothingToMove : t.owners.credit.atMost(creditsOf(available))
 
 const topUps = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -93,9 +93,9 @@ const topUps = HttpRouter.use(
           const reject = (complaint: Html, status: number) =>
             page(frame, operator, { rejected: { value: typed.slice(0, 15), complaint }, status })
           const amount = decodeAmount(typed)
-          if (Result.isFailure(amount)) return yield* reject(frame.say.owners.credit.noAmount, 400)
+          if (Result.isFailure(amount)) return yield* reject(frame.t.owners.credit.noAmount, 400)
           if (fields.get("sure") !== "yes") {
-            return yield* reject(frame.say.owners.credit.tickFirst, 400)
+            return yield* reject(frame.t.owners.credit.tickFirst, 400)
           }
           const agentId = yield* agentInPath
           const asked = { amount: amount.success, idempotency_key: key }
@@ -183,37 +183,37 @@ interface Offer {
 const grouped = (amount: number): string => new Intl.NumberFormat("en").format(amount)
 
 /** The state of the purchase that the owner returns from or looks up. */
-const purchaseNotice = ({ say }: Frame, { credits: bought, state }: Purchase): Html => {
-  const words = say.owners.credit
+const purchaseNotice = ({ t }: Frame, { credits: bought, state }: Purchase): Html => {
+  const messages = t.owners.credit
   switch (state) {
     case "paid":
-      return notice("success", words.bought(credits(bought, say)), words.inAccount)
+      return notice("success", messages.bought(credits(bought, t)), messages.inAccount)
     case "open":
-      return notice("info", words.waiting, words.waitingMeans)
+      return notice("info", messages.waiting, messages.waitingMeans)
     case "processing":
-      return notice("info", words.processing, words.processingMeans)
+      return notice("info", messages.processing, messages.processingMeans)
     case "failed":
-      return notice("problem", words.failed, words.nothingBought)
+      return notice("problem", messages.failed, messages.nothingBought)
     case "expired":
-      return notice("warning", words.expired, words.beginAgain)
+      return notice("warning", messages.expired, messages.beginAgain)
   }
 }
 
 const offerItem = (frame: Frame, { key, package: offered }: Offer) => {
-  const say = frame.say.owners.credit
+  const t = frame.t.owners.credit
   const [amount, money] = [grouped(offered.credits), moneyText(offered.price)]
   return html`<li>
     <div class="check">
       <p>
-        <strong>${say.offered(amount)}</strong>
-        <span class="quiet">${say.forMoney(money)}</span>
+        <strong>${t.offered(amount)}</strong>
+        <span class="quiet">${t.forMoney(money)}</span>
       </p>
       ${form(
         frame,
         creditPage(),
         html`<input type="hidden" name="package" value=${packageName(offered)} />
           <input type="hidden" name="idempotency_key" value=${key} />
-          <button aria-label=${say.buyFor(amount, money)}>${say.buy}</button>`
+          <button aria-label=${t.buyFor(amount, money)}>${t.buy}</button>`
       )}
     </div>
   </li>`
@@ -223,33 +223,31 @@ const shop = (frame: Frame, offers: ReadonlyArray<Offer>) =>
   offers.length === 0
     ? null
     : html`<section aria-labelledby="buy">
-        <h2 id="buy">${frame.say.owners.credit.buyCredit}</h2>
+        <h2 id="buy">${frame.t.owners.credit.buyCredit}</h2>
         <ul class="points">
           ${offers.map((each) => offerItem(frame, each))}
         </ul>
-        <p class="quiet small">${frame.say.owners.credit.howPaid}</p>
+        <p class="quiet small">${frame.t.owners.credit.howPaid}</p>
       </section>`
 
 const signed = (change: bigint): string => `${change < 0n ? "" : "+"}${creditNumber(change)}`
 
-const movementItem = ({ say }: Frame, { agentName, at, change, reason }: OwnerMovement) =>
+const movementItem = ({ t }: Frame, { agentName, at, change, reason }: OwnerMovement) =>
   html`<li>
     <p class="row">
-      <span
-        >${agentName === null ? say.owners.credit.reason(reason) : say.owners.credit.movedTo(agentName)}</span
-      >
+      <span>${agentName === null ? t.owners.credit.reason(reason) : t.owners.credit.movedTo(agentName)}</span>
       <span class="numeric">${signed(change)}</span>
-      <span class="quiet small">${day(at, say)}</span>
+      <span class="quiet small">${day(at, t)}</span>
     </p>
   </li>`
 
 const history = (frame: Frame, { items, next_cursor }: PageOf<OwnerMovement>) => {
-  const say = frame.say.owners.credit
+  const t = frame.t.owners.credit
   return html`<section aria-labelledby="history">
-    <h2 id="history">${say.transactions}</h2>
+    <h2 id="history">${t.transactions}</h2>
     ${
       items.length === 0
-        ? html`<p class="quiet">${next_cursor === null ? say.noTransactions : say.nothingHere}</p>`
+        ? html`<p class="quiet">${next_cursor === null ? t.noTransactions : t.nothingHere}</p>`
         : html`<ul class="rows">
               ${items.map((each) => movementItem(frame, each))}
             </ul>
@@ -268,20 +266,20 @@ const creditView = (
     readonly complaint?: Html
   }
 ): Page => {
-  const { owners } = frame.say
-  const say = owners.credit
+  const { owners } = frame.t
+  const t = owners.credit
   return {
-    title: of.complaint === undefined ? owners.yourCredit : say.error,
+    title: of.complaint === undefined ? owners.yourCredit : t.error,
     content: html`
       ${accountTabs(frame, "credit")}
-      ${of.complaint === undefined ? null : notice("problem", say.nothingBought, of.complaint)}
+      ${of.complaint === undefined ? null : notice("problem", t.nothingBought, of.complaint)}
       ${of.purchase === undefined ? null : purchaseNotice(frame, of.purchase)}
       <h1>${owners.yourCredit}</h1>
       <div class="panel">
-        <p class="amount">${credits(of.own.credit.available, frame.say)}</p>
+        <p class="amount">${credits(of.own.credit.available, frame.t)}</p>
         <p class="quiet small">
-          ${owners.yoursAlone}${say.moveFrom[0]}<a href=${frame.at(accountPage)}>${say.moveFrom[1]}</a
-          >${say.moveFrom[2]}
+          ${owners.yoursAlone}${t.moveFrom[0]}<a href=${frame.at(accountPage)}>${t.moveFrom[1]}</a
+          >${t.moveFrom[2]}
         </p>
       </div>
       ${shop(frame, of.offers)} ${history(frame, of.movements)}
@@ -290,20 +288,18 @@ const creditView = (
 }
 
 /** What an agent has, in words. */
-export const holdings = ({ available, frozen }: Holdings, say: Catalogue): string =>
-  frozen === 0n
-    ? credits(available, say)
-    : say.owners.credit.frozen(credits(available, say), credits(frozen, say))
+export const holdings = ({ available, frozen }: Holdings, t: Messages): string =>
+  frozen === 0n ? credits(available, t) : t.owners.credit.frozen(credits(available, t), credits(frozen, t))
 
 interface RejectedAmount {
   readonly value: string
   readonly complaint: Html
 }
 
-const nothingToMove = ({ say }: Frame) =>
+const nothingToMove = ({ t }: Frame) =>
   html`<div class="panel">
-    <h2>${say.owners.credit.empty}</h2>
-    <p>${say.owners.credit.emptyMeans}</p>
+    <h2>${t.owners.credit.empty}</h2>
+    <p>${t.owners.credit.emptyMeans}</p>
   </div>`
 
 const topUpView = (
@@ -318,13 +314,13 @@ const topUpView = (
   }
 ): Page => {
   const { agent, key, moved, own, rejected } = of
-  const { owners } = frame.say
-  const say = owners.credit
-  const inAccount = credits(own.credit.available, frame.say)
+  const { owners } = frame.t
+  const t = owners.credit
+  const inAccount = credits(own.credit.available, frame.t)
   const amount = field({
     name: "amount",
-    label: say.toMove,
-    hint: say.fromTo(inAccount, agent.name),
+    label: t.toMove,
+    hint: t.fromTo(inAccount, agent.name),
     complaint: rejected?.complaint,
     input: {
       type: "text",
@@ -338,12 +334,12 @@ const topUpView = (
   return {
     title: rejected === undefined ? title : owners.error(title),
     content: html`
-      ${moved === undefined ? null : notice("success", say.moved(credits(moved.amount, frame.say), agent.name))}
+      ${moved === undefined ? null : notice("success", t.moved(credits(moved.amount, frame.t), agent.name))}
       <h1>${title}</h1>
-      <p class="lead">${say.noWayBack}</p>
+      <p class="lead">${t.noWayBack}</p>
       ${facts([
-        [say.yourAccount, inAccount],
-        [agent.name, holdings(agent.credit, frame.say)]
+        [t.yourAccount, inAccount],
+        [agent.name, holdings(agent.credit, frame.t)]
       ])}
       ${
         own.credit.available === 0n && rejected === undefined
@@ -356,14 +352,14 @@ const topUpView = (
                   <p>
                     <label>
                       <input type="checkbox" name="sure" value="yes" required />
-                      ${say.isFinal}
+                      ${t.isFinal}
                     </label>
                   </p>
-                  <button>${say.move}</button>`
+                  <button>${t.move}</button>`
               )}
             </div>`
       }
-      <p><a href=${frame.at(accountPage)}>${say.back}</a></p>
+      <p><a href=${frame.at(accountPage)}>${t.back}</a></p>
     `
   }
 }

@@ -11,7 +11,7 @@ import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { Charts } from "../../../services/Charts.ts"
 import type { PricePoint, PriceSeries } from "../../../services/Charts.ts"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import { priceChart } from "../charts/prices.ts"
 import { challengePage, eventFeed, eventPage, eventsPage, pagePaths, repliesPage } from "../paths.ts"
 import { chosen, listPage, named as namedParameter, show } from "../responses.ts"
@@ -30,7 +30,7 @@ import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { userText } from "../views/markdown.ts"
-import { change, modelOf, number, percentFrom, probability, side } from "../views/words.ts"
+import { change, modelOf, number, percentFrom, probability, side } from "../views/format.ts"
 import { anyChallenges } from "./challenges.ts"
 
 export const layer = HttpRouter.use(
@@ -78,18 +78,18 @@ export const layer = HttpRouter.use(
         Effect.fnUntraced(function* (frame) {
           const { event_id: id = "" } = yield* HttpRouter.params
           const event = yield* events.get(id)
-          const [challenges, said, now] = yield* Effect.all(
+          const [challenges, comments, now] = yield* Effect.all(
             [arenas.listByEvent(event.event_id), discussion.comments(id, yield* listPage), DateTime.now],
             { concurrency: "unbounded" }
           )
           const [voices, moves] = yield* Effect.all(
-            [discussion.voices(id, speakersOf(said)), movesSince(event, now)],
+            [discussion.voices(id, speakersOf(comments)), movesSince(event, now)],
             { concurrency: "unbounded" }
           )
           return show(
             site,
             frame,
-            eventView(frame, { event, challenges, discussion: said, voices, moves, now })
+            eventView(frame, { event, challenges, discussion: comments, voices, moves, now })
           )
         })
       )
@@ -139,12 +139,12 @@ const eventMeta = (
     ${
       published_at_estimated === true
         ? html`<span
-            >${day(DateTime.makeUnsafe(published_at), frame.say)} ${frame.say.eventPage.timeNotKnown}</span
+            >${day(DateTime.makeUnsafe(published_at), frame.t)} ${frame.t.eventPage.timeNotKnown}</span
           >`
-        : instant(DateTime.makeUnsafe(published_at), frame.say)
+        : instant(DateTime.makeUnsafe(published_at), frame.t)
     }
     ${source === null || source === "" ? null : html`<span>${named(source)}</span>`}
-    ${spaces.map((space) => html`<span>${frame.say.spaces[space]}</span>`)}
+    ${spaces.map((space) => html`<span>${frame.t.spaces[space]}</span>`)}
     ${assets.map((asset) => assetTag(frame, asset))}
   </p>`
 
@@ -164,7 +164,7 @@ export const eventRows = (frame: Frame, items: ReadonlyArray<MarketEvent>) =>
               event.social.comment_count === 0
                 ? null
                 : html`<span class="quiet small"
-                    >${frame.say.comments(number(event.social.comment_count), event.social.comment_count === 1)}</span
+                    >${frame.t.comments(number(event.social.comment_count), event.social.comment_count === 1)}</span
                   >`
             }
           </p>
@@ -190,11 +190,11 @@ export const eventsView = (
   const ofAsset = asset === undefined ? {} : { asset }
   const filter = space === undefined ? ofAsset : { ...ofAsset, space }
   const json = new URLSearchParams(filter).toString()
-  const { say } = frame
+  const { t } = frame
   return {
-    title: say.events,
+    title: t.events,
     audience: "everybody",
-    description: say.eventsLead,
+    description: t.eventsLead,
     path: eventsPage(),
     translation: eventsPage(filter),
     feeds: [eventFeed],
@@ -202,48 +202,48 @@ export const eventsView = (
     width: "wide",
     content: html`
       <div>
-        <h1>${say.events}</h1>
+        <h1>${t.events}</h1>
       </div>
-      <p class="lead">${say.eventsLead}</p>
+      <p class="lead">${t.eventsLead}</p>
       ${
         asset === undefined
           ? null
           : html`<p>
-              ${say.eventsOf[0]}${assetTag(frame, asset)}${say.eventsOf[1]}
-              <a href=${frame.at(eventsPage(space === undefined ? {} : { space }))}>${say.ofEveryAsset}</a>
+              ${t.eventsOf[0]}${assetTag(frame, asset)}${t.eventsOf[1]}
+              <a href=${frame.at(eventsPage(space === undefined ? {} : { space }))}>${t.ofEveryAsset}</a>
             </p>`
       }
-      ${choices(say.spaceFilter, [
-        { name: say.all, href: frame.at(eventsPage(ofAsset)), isChosen: space === undefined },
+      ${choices(t.spaceFilter, [
+        { name: t.all, href: frame.at(eventsPage(ofAsset)), isChosen: space === undefined },
         ...Space.literals.map((value) => ({
-          name: say.spaces[value],
+          name: t.spaces[value],
           href: frame.at(eventsPage({ ...ofAsset, space: value })),
           isChosen: value === space
         }))
       ])}
-      <section aria-label=${say.events}>
+      <section aria-label=${t.events}>
         ${
           page.items.length === 0
-            ? empty(page.next_cursor === null ? say.noEvents : say.noMoreEvents)
+            ? empty(page.next_cursor === null ? t.noEvents : t.noMoreEvents)
             : eventRows(frame, page.items)
         }
         ${nextPage(frame, eventsPage(filter), page.next_cursor)}
       </section>
       <p class="quiet small">
-        ${say.asJson}
-        <a href=${frame.at(`/api/v1/events${json === "" ? "" : `?${json}`}`)}>${say.events}</a>
+        ${t.asJson}
+        <a href=${frame.at(`/api/v1/events${json === "" ? "" : `?${json}`}`)}>${t.events}</a>
       </p>
     `
   }
 }
 
 /** The URL was checked when the event was stored. Anything but http and https is not linked. */
-const original = ({ say: { eventPage: words } }: Frame, url: string | null) =>
+const original = ({ t: { eventPage: messages } }: Frame, url: string | null) =>
   url === null || !/^https?:\/\//i.test(url)
     ? null
     : html`<p>
-        <a href=${url} rel="nofollow noopener noreferrer external">${words.readAtSource}</a>
-        <span class="quiet small">${words.inBrackets(new URL(url).host)}</span>
+        <a href=${url} rel="nofollow noopener noreferrer external">${messages.readAtSource}</a>
+        <span class="quiet small">${messages.inBrackets(new URL(url).host)}</span>
       </p>`
 
 /** The comments with the most likes, of a discussion that is longer than these. */
@@ -251,26 +251,26 @@ const mostLiked = (
   frame: Frame,
   { event_id, social: { comment_count, top_comments } }: MarketEvent
 ): Html => {
-  const words = frame.say.eventPage
+  const messages = frame.t.eventPage
   const liked = top_comments.filter(({ like_count }) => like_count > 0)
   return liked.length === 0 || comment_count <= top_comments.length
     ? null
     : html`<section aria-labelledby="liked">
-        <h2 id="liked">${words.mostLiked}</h2>
+        <h2 id="liked">${messages.mostLiked}</h2>
         <ul class="rows">
           ${liked.map(
             ({ agent, comment_id, content, like_count }) =>
               html`<li>
                 <p class="row">
                   <span>${agentLink(frame, agent.agent_id, named(agent.name))}</span>
-                  <span class="quiet small">${frame.say.likes(String(like_count), like_count === 1)}</span>
+                  <span class="quiet small">${frame.t.likes(String(like_count), like_count === 1)}</span>
                 </p>
                 <p class="small" dir="auto">
                   ${shortened(content)}
                   <a
                     href=${`${frame.at(repliesPage(event_id, comment_id))}`}
-                    aria-label=${words.repliesTo(agent.name)}
-                    >${words.replies}</a
+                    aria-label=${messages.repliesTo(agent.name)}
+                    >${messages.replies}</a
                   >
                 </p>
               </li>`
@@ -281,8 +281,8 @@ const mostLiked = (
 
 /** What its assets did since: a chart each, with the move in words. */
 const movesView = (frame: Frame, { published_at }: MarketEvent, moves: ReadonlyArray<Move>): Html => {
-  const { say } = frame
-  const words = say.eventPage
+  const { t } = frame
+  const messages = t.eventPage
   const at = DateTime.makeUnsafe(published_at)
   const drawn = moves.flatMap(({ asset, known, prices }) => {
     const last = prices.points.at(-1)
@@ -296,16 +296,16 @@ const movesView = (frame: Frame, { published_at }: MarketEvent, moves: ReadonlyA
               from: DateTime.toDateUtc(prices.from),
               deadline: end,
               resolveAt: end,
-              moment: { at: DateTime.toDateUtc(at), name: words.theEvent }
+              moment: { at: DateTime.toDateUtc(at), name: messages.theEvent }
             },
             prices,
-            say
+            t
           )
     if (chart === null || known === undefined || last === undefined || last.time <= published_at) return []
     return [
       html`<p>
           ${assetTag(frame, asset)}
-          ${words.sincePublished[0]}<strong>${change(percentFrom(last.price, known.price))}</strong>${words.sincePublished[1]}${instant(DateTime.makeUnsafe(last.time), say)}${words.sincePublished[2]}
+          ${messages.sincePublished[0]}<strong>${change(percentFrom(last.price, known.price))}</strong>${messages.sincePublished[1]}${instant(DateTime.makeUnsafe(last.time), t)}${messages.sincePublished[2]}
         </p>
         ${chart}`
     ]
@@ -313,7 +313,7 @@ const movesView = (frame: Frame, { published_at }: MarketEvent, moves: ReadonlyA
   return drawn.length === 0
     ? null
     : html`<section aria-labelledby="since">
-        <h2 id="since">${words.whatPricesDid}</h2>
+        <h2 id="since">${messages.whatPricesDid}</h2>
         ${drawn}
       </section>`
 }
@@ -329,9 +329,9 @@ const eventView = (
     readonly now: DateTime.Utc
   }
 ): Page => {
-  const { challenges, discussion: said, event: told, moves, now, voices } = view
-  const { say } = frame
-  const words = say.eventPage
+  const { challenges, discussion: comments, event: told, moves, now, voices } = view
+  const { t } = frame
+  const messages = t.eventPage
   const path = `/api/v1/public/comments/${encodeURIComponent(told.event_id)}`
   return {
     title: told.title,
@@ -341,32 +341,34 @@ const eventView = (
     width: "wide",
     content: html`
       <div>
-        <p class="eyebrow"><a href=${frame.at(eventsPage())}>${say.events}</a></p>
+        <p class="eyebrow"><a href=${frame.at(eventsPage())}>${t.events}</a></p>
         <h1 dir="auto">${told.title}</h1>
       </div>
       ${eventMeta(frame, told)}
       ${
-        told.summary === null || told.summary === "" ? null : longText(told.summary, 900, words.restOfSummary)
+        told.summary === null || told.summary === ""
+          ? null
+          : longText(told.summary, 900, messages.restOfSummary)
       }
       ${original(frame, told.url)}
       ${
         challenges.length === 0
           ? null
           : html`<section aria-labelledby="asked">
-              <h2 id="asked">${words.whatIsAsked}</h2>
+              <h2 id="asked">${messages.whatIsAsked}</h2>
               ${anyChallenges(frame, challenges, now)}
             </section>`
       }
       ${movesView(frame, told, moves)} ${mostLiked(frame, told)}
       <section aria-labelledby="discussion">
-        <h2 id="discussion">${words.whatAgentsSay}</h2>
-        ${discussion(frame, said, voices)}
+        <h2 id="discussion">${messages.whatAgentsSay}</h2>
+        ${discussion(frame, comments, voices)}
       </section>
       <p class="quiet small">
-        ${say.asJson} <a href=${frame.at(path)}>${words.theDiscussion}</a>${frame.say.separator}<a
+        ${t.asJson} <a href=${frame.at(path)}>${messages.theDiscussion}</a>${frame.t.separator}<a
           href=${frame.at("/api/v1/events")}
-          >${words.theEvents}</a
-        >${words.eventId}<code>${told.event_id}</code>
+          >${messages.theEvents}</a
+        >${messages.eventId}<code>${told.event_id}</code>
       </p>
     `
   }
@@ -381,11 +383,11 @@ const repliesView = (
   }
 ): Page => {
   const { commentId, event: told, page } = view
-  const { say } = frame
-  const words = say.eventPage
+  const { t } = frame
+  const messages = t.eventPage
   const json = `/api/v1/public/comments/${encodeURIComponent(told.event_id)}/${commentId}/replies`
   return {
-    title: words.repliesOf(told.title),
+    title: messages.repliesOf(told.title),
     audience: "everybody",
     translation: repliesPage(told.event_id, commentId),
     below: "/events",
@@ -393,14 +395,14 @@ const repliesView = (
     content: html`
       <div>
         <p class="eyebrow" dir="auto"><a href=${frame.at(eventPage(told.event_id))}>${told.title}</a></p>
-        <h1>${words.replies}</h1>
+        <h1>${messages.replies}</h1>
       </div>
-      <p>${words.allOldestFirst}</p>
-      <section aria-label=${words.replies}>
-        ${page.items.length === 0 ? empty(words.noMoreReplies) : replyList(frame, page.items)}
+      <p>${messages.allOldestFirst}</p>
+      <section aria-label=${messages.replies}>
+        ${page.items.length === 0 ? empty(messages.noMoreReplies) : replyList(frame, page.items)}
         ${nextPage(frame, repliesPage(told.event_id, commentId), page.next_cursor)}
       </section>
-      <p class="quiet small">${say.asJson} <a href=${frame.at(json)}>${words.theReplies}</a>${say.stop}</p>
+      <p class="quiet small">${t.asJson} <a href=${frame.at(json)}>${messages.theReplies}</a>${t.stop}</p>
     `
   }
 }
@@ -411,7 +413,7 @@ const author = (frame: Frame, { agent }: Post) => {
   const model = modelOf({ model_provider: agent.model_provider, model_name: agent.model_name })
   return html`${agentLink(frame, agent.agent_id, html`<strong>${named(agent.name)}</strong>`)}
   ${model.length === 0 ? null : html`<span>${named(model.join(" "))}</span>`}
-  ${agent.verified ? null : html`<span>${frame.say.unclaimed}</span>`}`
+  ${agent.verified ? null : html`<span>${frame.t.unclaimed}</span>`}`
 }
 
 /** Its rank, and what it said of the question about the event, once that is closed. */
@@ -424,23 +426,23 @@ const voiceOf = (frame: Frame, { agent }: Post, voices: ReadonlyArray<Voice>): H
     direction === null || challenge_id === null
       ? null
       : html`<span
-          >${frame.say.eventPage.said}
+          >${frame.t.eventPage.answered}
           <a href=${frame.at(challengePage(challenge_id))}
-            >${side(direction, false, frame.say)} ${probability((1 + (confidence ?? 0)) / 2)}</a
+            >${side(direction, false, frame.t)} ${probability((1 + (confidence ?? 0)) / 2)}</a
           ></span
         >`
   }`
 }
 
 const post = (frame: Frame, view: Post, voices: ReadonlyArray<Voice>, more: Html = null) => {
-  const { say } = frame
+  const { t } = frame
   return html`<li id=${`comment-${view.comment_id}`}>
     <p class="meta">
       ${author(frame, view)} ${voiceOf(frame, view, voices)}
-      <a href=${`#comment-${view.comment_id}`}>${instant(DateTime.makeUnsafe(view.created_at), say)}</a>
-      ${view.like_count === 0 ? null : html`<span>${frame.say.likes(String(view.like_count), view.like_count === 1)}</span>`}
+      <a href=${`#comment-${view.comment_id}`}>${instant(DateTime.makeUnsafe(view.created_at), t)}</a>
+      ${view.like_count === 0 ? null : html`<span>${frame.t.likes(String(view.like_count), view.like_count === 1)}</span>`}
     </p>
-    <div class="said">${longText(view.content, 1200, frame.say.theRest, userText)}</div>
+    <div class="said">${longText(view.content, 1200, frame.t.theRest, userText)}</div>
     ${more}
   </li>`
 }
@@ -461,8 +463,8 @@ const comment = (frame: Frame, eventId: string, view: Comment, voices: ReadonlyA
         ? html`<p class="small">
             <a
               href=${frame.at(repliesPage(eventId, view.comment_id))}
-              aria-label=${frame.say.eventPage.allRepliesTo(String(view.reply_count), view.agent.name)}
-              >${frame.say.eventPage.allReplies(String(view.reply_count))}</a
+              aria-label=${frame.t.eventPage.allRepliesTo(String(view.reply_count), view.agent.name)}
+              >${frame.t.eventPage.allReplies(String(view.reply_count))}</a
             >
           </p>`
         : null
@@ -470,10 +472,12 @@ const comment = (frame: Frame, eventId: string, view: Comment, voices: ReadonlyA
   )
 
 const discussion = (frame: Frame, list: CommentList, voices: ReadonlyArray<Voice>) => {
-  const words = frame.say.eventPage
+  const messages = frame.t.eventPage
   return list.comments.length === 0
-    ? empty(list.total_count === 0 ? words.nobodyYet : words.noMoreComments)
-    : html`<p class="quiet small">${words.newestFirst(String(list.total_count), list.total_count === 1)}</p>
+    ? empty(list.total_count === 0 ? messages.nobodyYet : messages.noMoreComments)
+    : html`<p class="quiet small">
+          ${messages.newestFirst(String(list.total_count), list.total_count === 1)}
+        </p>
         <ol class="comments">
           ${list.comments.map((each) => comment(frame, list.news_id, each, voices))}
         </ol>

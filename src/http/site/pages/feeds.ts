@@ -10,7 +10,7 @@ import type { Scorecard } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import {
   agentFeed,
   agentPage,
@@ -24,9 +24,9 @@ import {
   settlementFeed
 } from "../paths.ts"
 import type { FeedFormat, FeedLink } from "../paths.ts"
-import { said } from "../views/challenge.ts"
+import { answerText } from "../views/challenge.ts"
 import { xmlText } from "../views/html.ts"
-import { formatOutcome, titleOf } from "../views/words.ts"
+import { formatOutcome, titleOf } from "../views/format.ts"
 
 const maxEntries = 50
 
@@ -184,7 +184,7 @@ const feedOfAgent = ({ agent_id, agent_name, predictions }: Scorecard): Feed => 
   entries: predictions.map((prediction) => ({
     path: `${challengePage(prediction.challenge_id)}#${prediction.prediction_id}`,
     title: `${prediction.score.toFixed(2)} points: ${prediction.question}`,
-    text: `It said ${said(prediction, prediction.type)}. It came out as ${formatOutcome(prediction) ?? "nothing"}, for ${prediction.score.toFixed(2)} of 100 points.`,
+    text: `It said ${answerText(prediction, prediction.type)}. It came out as ${formatOutcome(prediction) ?? "nothing"}, for ${prediction.score.toFixed(2)} of 100 points.`,
     at: prediction.settled_at
   }))
 })

@@ -10,7 +10,7 @@ import type { Leaderboard } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { TransparencyLog, entriesIn } from "../../../services/TransparencyLog.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import {
   challengePage,
   challengesPage,
@@ -27,7 +27,7 @@ import { show } from "../responses.ts"
 import { empty } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { number, formatOutcome, side } from "../views/words.ts"
+import { number, formatOutcome, side } from "../views/format.ts"
 import { endedRows, openCards } from "./challenges.ts"
 import type { PriceLines } from "./challenges.ts"
 import { eventRows } from "./events.ts"
@@ -101,15 +101,15 @@ const maxReferences = 10
 
 /** Those that have a rank; before there are ranks, all that have a score. References lead nothing. */
 const leadersOf = (frame: Frame, { items, min_count, order }: Leaderboard, minDays: number) => {
-  const { say } = frame
+  const { t } = frame
   const agents = items.filter(({ status }) => status !== "reference")
-  if (agents.length === 0) return empty(say.nothingScored)
+  if (agents.length === 0) return empty(t.nothingScored)
   const { others, ranked } = rankedApart(agents)
   const shown = (ranked.length === 0 ? others : ranked).slice(0, maxLeaders)
   const columns = "few"
   return order === "skill"
-    ? skillTable(frame, shown, { caption: say.bestBySkill, columns, min: minDays, isOfPart: false })
-    : leaderboardTable(frame, shown, { caption: say.bestByAverage, columns, min: min_count })
+    ? skillTable(frame, shown, { caption: t.bestBySkill, columns, min: minDays, isOfPart: false })
+    : leaderboardTable(frame, shown, { caption: t.bestByAverage, columns, min: min_count })
 }
 
 /** What there is, in numbers, and what happened last; nothing before there is something. */
@@ -121,24 +121,24 @@ const totalsOf = (
 ) =>
   entries === 0
     ? null
-    : html`<ul class="totals" aria-label=${frame.say.soFar}>
-        <li><strong>${number(agents)}</strong> ${frame.say.agentsScored(agents)}</li>
-        <li><strong>${number(settled)}</strong> ${frame.say.questionsSettled(settled)}</li>
+    : html`<ul class="totals" aria-label=${frame.t.soFar}>
+        <li><strong>${number(agents)}</strong> ${frame.t.agentsScored(agents)}</li>
+        <li><strong>${number(settled)}</strong> ${frame.t.questionsSettled(settled)}</li>
         <li>
-          <strong>${number(entries)}</strong> ${frame.say.entriesIn}
-          <a href=${frame.at(pagePaths.log)}>${frame.say.thePublicLog}</a>
+          <strong>${number(entries)}</strong> ${frame.t.entriesIn}
+          <a href=${frame.at(pagePaths.log)}>${frame.t.thePublicLog}</a>
         </li>
         ${
           last === undefined
             ? null
             : html`<li>
-                ${frame.say.last}
-                <a href=${frame.at(challengePage(last.id))}>${frame.say.name(last.asset, last.name)}</a>
+                ${frame.t.last}
+                <a href=${frame.at(challengePage(last.id))}>${frame.t.name(last.asset, last.name)}</a>
                 <strong
                   >${
                     last.result === null
-                      ? formatOutcome(last, frame.say)
-                      : side(last.result, last.type === "price_event", frame.say)
+                      ? formatOutcome(last, frame.t)
+                      : side(last.result, last.type === "price_event", frame.t)
                   }</strong
                 >
               </li>`
@@ -160,11 +160,11 @@ export const homeView = (
   }
 ): Page => {
   const { board, latest, lines, minDays, now, open, settled, totals } = view
-  const { say } = frame
+  const { t } = frame
   return {
-    title: say.headline,
+    title: t.headline,
     audience: "everybody",
-    description: say.description,
+    description: t.description,
     path: homePage,
     translation: homePage,
     about: {
@@ -183,27 +183,26 @@ export const homeView = (
     content: html`
       <div class="hero">
         <div>
-          <h1>${say.headline}</h1>
-          <p class="lead">${say.lead}</p>
+          <h1>${t.headline}</h1>
+          <p class="lead">${t.lead}</p>
           <p class="actions">
-            <a class="button" href=${frame.at(pagePaths.start)}>${say.enter}</a>
-            <a class="button secondary" href=${frame.at(leaderboardPage())}>${say.viewLeaderboard}</a>
+            <a class="button" href=${frame.at(pagePaths.start)}>${t.enter}</a>
+            <a class="button secondary" href=${frame.at(leaderboardPage())}>${t.viewLeaderboard}</a>
           </p>
         </div>
-        <ol class="promises" aria-label=${say.howItWorks}>
+        <ol class="promises" aria-label=${t.howItWorks}>
           <li>
-            <strong>${say.fixed}</strong>
-            <span>${say.fixedHow}</span>
+            <strong>${t.fixed}</strong>
+            <span>${t.fixedHow}</span>
           </li>
           <li>
-            <strong>${say.scored}</strong>
-            <span>${say.scoredHow}</span>
+            <strong>${t.scored}</strong>
+            <span>${t.scoredHow}</span>
           </li>
           <li>
-            <strong>${say.never}</strong>
+            <strong>${t.never}</strong>
             <span
-              >${say.neverHow[0]}<a href=${frame.at(verifyPage())}>${say.neverHow[1]}</a
-              >${say.neverHow[2]}</span
+              >${t.neverHow[0]}<a href=${frame.at(verifyPage())}>${t.neverHow[1]}</a>${t.neverHow[2]}</span
             >
           </li>
         </ol>
@@ -211,25 +210,25 @@ export const homeView = (
       ${totalsOf(frame, board, totals, settled.at(0))}
       <section aria-labelledby="open">
         <header>
-          <h2 id="open">${say.openNow}</h2>
-          <a href=${frame.at(challengesPage())}>${say.allChallenges}</a>
+          <h2 id="open">${t.openNow}</h2>
+          <a href=${frame.at(challengesPage())}>${t.allChallenges}</a>
         </header>
-        ${open.length === 0 ? empty(say.nothingOpen) : openCards(frame, open, now, lines)}
+        ${open.length === 0 ? empty(t.nothingOpen) : openCards(frame, open, now, lines)}
       </section>
       <div class="halves">
         <section aria-labelledby="ahead">
           <header>
-            <h2 id="ahead">${say.leaders}</h2>
-            <a href=${frame.at(leaderboardPage())}>${say.fullLeaderboard}</a>
+            <h2 id="ahead">${t.leaders}</h2>
+            <a href=${frame.at(leaderboardPage())}>${t.fullLeaderboard}</a>
           </header>
           ${leadersOf(frame, board, minDays)}
         </section>
         <section aria-labelledby="news">
           <header>
-            <h2 id="news">${say.latestEvents}</h2>
-            <a href=${frame.at(eventsPage())}>${say.allEvents}</a>
+            <h2 id="news">${t.latestEvents}</h2>
+            <a href=${frame.at(eventsPage())}>${t.allEvents}</a>
           </header>
-          ${latest.length === 0 ? empty(say.noNews) : eventRows(frame, latest)}
+          ${latest.length === 0 ? empty(t.noNews) : eventRows(frame, latest)}
         </section>
       </div>
       ${
@@ -237,17 +236,17 @@ export const homeView = (
           ? null
           : html`<section aria-labelledby="settled">
               <header>
-                <h2 id="settled">${say.recentlySettled}</h2>
-                <a href=${frame.at(challengesPage({ status: "resolved" }))}>${say.everythingSettled}</a>
+                <h2 id="settled">${t.recentlySettled}</h2>
+                <a href=${frame.at(challengesPage({ status: "resolved" }))}>${t.everythingSettled}</a>
               </header>
               ${endedRows(frame, settled)}
             </section>`
       }
       <p class="quiet small">
-        ${say.asJson}
-        <a href=${frame.at("/api/v1/eval/challenges?status=open")}>${say.openChallenges}</a>,
-        <a href=${frame.at("/api/v1/eval/leaderboard")}>${say.leaderboard}</a>,
-        <a href=${frame.at("/api/v1/events")}>${say.events}</a>
+        ${t.asJson}
+        <a href=${frame.at("/api/v1/eval/challenges?status=open")}>${t.openChallenges}</a>,
+        <a href=${frame.at("/api/v1/eval/leaderboard")}>${t.leaderboard}</a>,
+        <a href=${frame.at("/api/v1/events")}>${t.events}</a>
       </p>
     `
   }

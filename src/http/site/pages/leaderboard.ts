@@ -6,7 +6,7 @@ import { Horizon, LeaderboardOrder, Month, Provider, Scoring } from "../../../se
 import type { Leaderboard } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Category } from "../../../services/Targets.ts"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import {
   averageOf,
   dailyScoreOf,
@@ -20,12 +20,12 @@ import {
 import { leaderboardPage, methodsPage, pagePaths } from "../paths.ts"
 import { chosen, listPage, parameter, show } from "../responses.ts"
 import { agentLink, choices, empty, instant, named, nextPage } from "../views/components.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import type { Messages } from "../messages/messages.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { proofOf } from "../views/proof.ts"
-import { categoryName, horizonName, modelOf, number, periodOf } from "../views/words.ts"
+import { categoryName, horizonName, modelOf, number, periodOf } from "../views/format.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -89,42 +89,40 @@ const requirement = (order: Leaderboard["order"]) => (order === "average" ? "ave
 
 /** Agents without a rank, each with how much it has of what a rank takes. */
 const provisional = (
-  { say }: Frame,
+  { t }: Frame,
   items: ReadonlyArray<LeaderboardRow>,
   options: { readonly why: string; readonly table: Html; readonly isOpen: boolean }
 ) =>
   items.length === 0
     ? null
     : html`<details open=${options.isOpen}>
-        <summary>${say.provisional}</summary>
+        <summary>${t.provisional}</summary>
         <p class="quiet small">${options.why}</p>
         ${options.table}
       </details>`
 
 const rowsOf = (frame: Frame, board: Leaderboard, min: number, averages: string): Html => {
   const { category, horizon, items, order, since, total } = board
-  const { say } = frame
+  const { t } = frame
   if (items.length > 0) {
     const tableOf = (rows: ReadonlyArray<LeaderboardRow>, by: (order: string) => string) => {
-      const caption = `${by(say.orders[order].toLowerCase())}${category === null ? "" : `, ${categoryName(category, say)}`}`
+      const caption = `${by(t.orders[order].toLowerCase())}${category === null ? "" : `, ${categoryName(category, t)}`}`
       const isOfPart = category !== null || horizon !== null || since !== null
       return order === "average"
         ? leaderboardTable(frame, rows, { caption, columns: "all", min })
         : skillTable(frame, rows, { caption, columns: "all", min, isOfPart })
     }
     const { others, ranked } = rankedApart(items)
-    return html`${ranked.length === 0 ? null : tableOf(ranked, say.agentsBy)}
+    return html`${ranked.length === 0 ? null : tableOf(ranked, t.agentsBy)}
     ${provisional(frame, others, {
-      why: say.provisionalWhy[requirement(order)](String(min)),
-      table: tableOf(others, say.provisionalBy),
+      why: t.provisionalWhy[requirement(order)](String(min)),
+      table: tableOf(others, t.provisionalBy),
       isOpen: ranked.length === 0
     })}`
   }
-  if (total > 0) return empty(say.noMoreAgents)
-  const [before, link, after] = say.notYetSkill
-  return empty(
-    order === "average" ? say.notYetAverage : html`${before}<a href=${averages}>${link}</a>${after}`
-  )
+  if (total > 0) return empty(t.noMoreAgents)
+  const [before, link, after] = t.notYetSkill
+  return empty(order === "average" ? t.notYetAverage : html`${before}<a href=${averages}>${link}</a>${after}`)
 }
 
 const monthOf = (at: DateTime.Utc): string => DateTime.formatIsoDateUtc(at).slice(0, 7)
@@ -133,10 +131,10 @@ const monthOf = (at: DateTime.Utc): string => DateTime.formatIsoDateUtc(at).slic
 const monthsBack = [0, 2, 11] as const
 
 /** Periods that end now, by the month that they begin in, and named by it. */
-const periodsOf = (now: DateTime.Utc, say: Catalogue) =>
+const periodsOf = (now: DateTime.Utc, t: Messages) =>
   monthsBack.map((months) => {
     const month = monthOf(DateTime.subtract(DateTime.startOf(now, "month"), { months }))
-    return { month, name: months === 0 ? say.thisMonth : say.sinceMonth(periodOf(month, say)) }
+    return { month, name: months === 0 ? t.thisMonth : t.sinceMonth(periodOf(month, t)) }
   })
 
 export const leaderboardView = (
@@ -156,11 +154,11 @@ export const leaderboardView = (
   const json = leaderboardPage({ ...query, order }).replace("/leaderboard", "/api/v1/eval/leaderboard")
   const isOfSkill = order !== "average"
   const min = isOfSkill ? minDays : min_count
-  const { say } = frame
+  const { t } = frame
   return {
-    title: category === null ? say.leaderboard : `${say.leaderboard}: ${categoryName(category, say)}`,
+    title: category === null ? t.leaderboard : `${t.leaderboard}: ${categoryName(category, t)}`,
     audience: "everybody",
-    description: say.boardDescription,
+    description: t.boardDescription,
     path: leaderboardPage(query),
     translation: leaderboardPage(query),
     about: {
@@ -179,21 +177,21 @@ export const leaderboardView = (
     width: "wide",
     content: html`
       <div>
-        <h1>${say.leaderboard}</h1>
+        <h1>${t.leaderboard}</h1>
       </div>
       <p class="lead">
         ${
           isOfSkill
-            ? html`${say.skillLead} <a href=${frame.at(methodsPage)}>${say.reckoned}</a>`
-            : html`${say.averageLead[0]}<a href=${frame.at(leaderboardPage())}>${say.averageLead[1]}</a>${
-                  say.averageLead[2]
+            ? html`${t.skillLead} <a href=${frame.at(methodsPage)}>${t.computed}</a>`
+            : html`${t.averageLead[0]}<a href=${frame.at(leaderboardPage())}>${t.averageLead[1]}</a>${
+                  t.averageLead[2]
                 }`
         }
       </p>
       ${choices(
-        say.orderFilter,
+        t.orderFilter,
         (["skill", "average", "peer"] as const).map((each) => ({
-          name: say.orders[each],
+          name: t.orders[each],
           href: at({
             order: each === "skill" ? undefined : each,
             ...(each === "average" && { horizon: undefined, since: undefined })
@@ -201,20 +199,20 @@ export const leaderboardView = (
           isChosen: each === order
         }))
       )}
-      ${choices(say.categoryFilter, [
-        { name: say.all, href: at({ category: undefined }), isChosen: category === null },
+      ${choices(t.categoryFilter, [
+        { name: t.all, href: at({ category: undefined }), isChosen: category === null },
         ...Category.literals.map((each) => ({
-          name: categoryName(each, say),
+          name: categoryName(each, t),
           href: at({ category: each }),
           isChosen: each === category
         }))
       ])}
       ${
         isOfSkill
-          ? choices(say.horizonFilter, [
-              { name: say.anyTime, href: at({ horizon: undefined }), isChosen: horizon === null },
+          ? choices(t.horizonFilter, [
+              { name: t.anyTime, href: at({ horizon: undefined }), isChosen: horizon === null },
               ...Horizon.literals.map((each) => ({
-                name: horizonName(each, say),
+                name: horizonName(each, t),
                 href: at({ horizon: each }),
                 isChosen: each === horizon
               }))
@@ -223,9 +221,9 @@ export const leaderboardView = (
       }
       ${
         isOfSkill
-          ? choices(say.periodFilter, [
-              { name: say.allTime, href: at({ since: undefined }), isChosen: since === null },
-              ...periodsOf(now, say).map(({ month, name }) => ({
+          ? choices(t.periodFilter, [
+              { name: t.allTime, href: at({ since: undefined }), isChosen: since === null },
+              ...periodsOf(now, t).map(({ month, name }) => ({
                 name,
                 href: at({ since: month }),
                 isChosen: month === since
@@ -236,26 +234,26 @@ export const leaderboardView = (
       ${
         provider === null
           ? null
-          : choices(say.providerFilter, [
-              { name: say.all, href: at({ provider: undefined }), isChosen: false },
+          : choices(t.providerFilter, [
+              { name: t.all, href: at({ provider: undefined }), isChosen: false },
               { name: named(provider), href: at({}), isChosen: true }
             ])
       }
-      <section aria-label=${say.ranking}>
+      <section aria-label=${t.ranking}>
         ${rowsOf(frame, board, min, at({ order: "average", horizon: undefined, since: undefined }))}
         ${nextPage(frame, leaderboardPage(query), next_cursor)}
       </section>
       <section class="prose" aria-labelledby="reading">
-        <h2 id="reading">${say.howToRead}</h2>
+        <h2 id="reading">${t.howToRead}</h2>
         <p>
-          ${say.haveScore(number(agents), agents === 1)}${
-            updated_at === null ? "" : html`${say.asOf}${instant(DateTime.makeUnsafe(updated_at), say)}`
-          }${say.stop}
-          ${isOfSkill ? say.readingSkill : say.readingAverages}
-          ${say.whoIsProvisional[requirement(order)](String(min))}
+          ${t.haveScore(number(agents), agents === 1)}${
+            updated_at === null ? "" : html`${t.asOf}${instant(DateTime.makeUnsafe(updated_at), t)}`
+          }${t.stop}
+          ${isOfSkill ? t.readingSkill : t.readingAverages}
+          ${t.whoIsProvisional[requirement(order)](String(min))}
         </p>
       </section>
-      <p class="quiet small">${say.asJson} <a href=${frame.at(json)}>${say.leaderboard}</a></p>
+      <p class="quiet small">${t.asJson} <a href=${frame.at(json)}>${t.leaderboard}</a></p>
     `
   }
 }
@@ -275,18 +273,18 @@ const model = (frame: Frame, { model_name, model_provider }: LeaderboardRow): Ht
   return html`<p class="quiet small">
     <a
       href=${frame.at(leaderboardPage({ provider: model_provider }))}
-      title=${`${frame.say.providerFilter}: ${model_provider}`}
+      title=${`${frame.t.providerFilter}: ${model_provider}`}
       >${named(first)}</a
     >
     ${named(others.join(" "))}
   </p>`
 }
 
-const bounds = ({ say }: Frame, { score_ci95 }: LeaderboardRow): string =>
-  score_ci95 === null ? say.noInterval : say.range(score_ci95[0].toFixed(1), score_ci95[1].toFixed(1))
+const bounds = ({ t }: Frame, { score_ci95 }: LeaderboardRow): string =>
+  score_ci95 === null ? t.noInterval : t.range(score_ci95[0].toFixed(1), score_ci95[1].toFixed(1))
 
 const furtherColumns: ReadonlyArray<
-  readonly [name: keyof Catalogue["columns"], value: (row: LeaderboardRow) => string]
+  readonly [name: keyof Messages["columns"], value: (row: LeaderboardRow) => string]
 > = [
   ["right", ({ accuracy_rate }) => percent(accuracy_rate)],
   ["brier", ({ brier_index }) => rounded(brier_index, 1)],
@@ -302,7 +300,7 @@ const whoIs = (frame: Frame, item: LeaderboardRow, progress: Progress) => html`
     item.status === "verified"
       ? null
       : html`<span class="quiet small"
-          >${item.status === "reference" ? frame.say.reference_ : frame.say.unclaimed}</span
+          >${item.status === "reference" ? frame.t.reference_ : frame.t.unclaimed}</span
         >`
   }
   ${
@@ -313,26 +311,26 @@ const whoIs = (frame: Frame, item: LeaderboardRow, progress: Progress) => html`
   ${
     item.owner_agents === null || item.owner_agents < 2
       ? null
-      : html`<span class="quiet small">${frame.say.ofOwner(String(item.owner_agents))}</span>`
+      : html`<span class="quiet small">${frame.t.ofOwner(String(item.owner_agents))}</span>`
   }
   ${model(frame, item)}
 `
 
-const whoHead = ({ say }: Frame) => html`
+const whoHead = ({ t }: Frame) => html`
   <th role="columnheader" scope="col" class="rank">
-    <span aria-hidden="true">#</span><span class="unseen">${say.rank}</span>
+    <span aria-hidden="true">#</span><span class="unseen">${t.rank}</span>
   </th>
-  <th role="columnheader" scope="col" class="agent">${say.agent}</th>
+  <th role="columnheader" scope="col" class="agent">${t.agent}</th>
 `
 
 /** What a row proves, in one sentence. */
-const proof = ({ say }: Frame, item: LeaderboardRow, isOfPart: boolean): Html => {
-  const sentence = proofOf({ ...item, isReference: isReference(item) }, say)
-  return sentence !== null && isOfPart ? say.onThisBoard(sentence) : sentence
+const proof = ({ t }: Frame, item: LeaderboardRow, isOfPart: boolean): Html => {
+  const sentence = proofOf({ ...item, isReference: isReference(item) }, t)
+  return sentence !== null && isOfPart ? t.onThisBoard(sentence) : sentence
 }
 
 const skillColumns: ReadonlyArray<
-  readonly [name: keyof Catalogue["columns"], value: (row: LeaderboardRow) => string]
+  readonly [name: keyof Messages["columns"], value: (row: LeaderboardRow) => string]
 > = [
   ["peer", ({ peer }) => signed(peer)],
   ["answered", ({ coverage }) => percent(coverage)],
@@ -362,7 +360,7 @@ export const skillTable = (
   const scale = skillScale(items.map(dailyScoreOf))
   const columns = options.columns === "few" ? [] : skillColumns
   const progress: Progress = ({ evidence }) =>
-    frame.say.daysOf(String(evidence?.days ?? 0), String(options.min))
+    frame.t.daysOf(String(evidence?.days ?? 0), String(options.min))
   return html`<table class="board" role="table">
     <caption class="unseen">
       ${options.caption}
@@ -370,12 +368,12 @@ export const skillTable = (
     <thead role="rowgroup">
       <tr role="row">
         ${whoHead(frame)}
-        <th role="columnheader" scope="col" class="number">${frame.say.skill}</th>
+        <th role="columnheader" scope="col" class="number">${frame.t.skill}</th>
         <th role="columnheader" scope="col" class="scale">
-          <span>${frame.say.dailyScore}</span> ${intervalAxis(scale)}
+          <span>${frame.t.dailyScore}</span> ${intervalAxis(scale)}
         </th>
         ${columns.map(
-          ([name]) => html`<th role="columnheader" scope="col" class="number">${frame.say.columns[name]}</th>`
+          ([name]) => html`<th role="columnheader" scope="col" class="number">${frame.t.columns[name]}</th>`
         )}
       </tr>
     </thead>
@@ -384,7 +382,7 @@ export const skillTable = (
         (item) =>
           html`<tr role="row">
             <td role="cell" class="rank">
-              ${item.rank ?? html`<span aria-label=${frame.say.noRank}>–</span>`}
+              ${item.rank ?? html`<span aria-label=${frame.t.noRank}>–</span>`}
             </td>
             <th role="rowheader" scope="row" class="agent">
               ${whoIs(frame, item, progress)}
@@ -393,12 +391,12 @@ export const skillTable = (
             <td role="cell" class="number"><strong>${signed(item.skill)}</strong></td>
             <td role="cell" class="scale">
               ${interval(scale, dailyScoreOf(item))}<span class="quiet interval-text"
-                >${dailyScoreText(item, frame.say)}</span
+                >${dailyScoreText(item, frame.t)}</span
               >
             </td>
             ${columns.map(
               ([name, value]) =>
-                html`<td role="cell" class="number more" data-label=${frame.say.columns[name]}>
+                html`<td role="cell" class="number more" data-label=${frame.t.columns[name]}>
                   ${value(item)}
                 </td>`
             )}
@@ -414,7 +412,7 @@ export const leaderboardTable = (
   options: TableOptions
 ) => {
   const progress: Progress = ({ prediction_count }) =>
-    frame.say.scoredOf(String(prediction_count), String(options.min))
+    frame.t.scoredOf(String(prediction_count), String(options.min))
   const scale = intervalScale(items.map(averageOf))
   // Narrow screens show rows as blocks, and some browsers then drop the table semantics: the explicit roles keep
   // them.
@@ -425,15 +423,15 @@ export const leaderboardTable = (
     <thead role="rowgroup">
       <tr role="row">
         ${whoHead(frame)}
-        <th role="columnheader" scope="col" class="number">${frame.say.average}</th>
+        <th role="columnheader" scope="col" class="number">${frame.t.average}</th>
         <th role="columnheader" scope="col" class="scale">
-          <span>${frame.say.interval}</span> ${intervalAxis(scale)}
+          <span>${frame.t.interval}</span> ${intervalAxis(scale)}
         </th>
         ${
           options.columns === "all"
             ? furtherColumns.map(
                 ([name]) =>
-                  html`<th role="columnheader" scope="col" class="number">${frame.say.columns[name]}</th>`
+                  html`<th role="columnheader" scope="col" class="number">${frame.t.columns[name]}</th>`
               )
             : null
         }
@@ -444,7 +442,7 @@ export const leaderboardTable = (
         (item) =>
           html`<tr role="row">
             <td role="cell" class="rank">
-              ${item.rank ?? html`<span aria-label=${frame.say.noRank}>–</span>`}
+              ${item.rank ?? html`<span aria-label=${frame.t.noRank}>–</span>`}
             </td>
             <th role="rowheader" scope="row" class="agent">${whoIs(frame, item, progress)}</th>
             <td role="cell" class="number"><strong>${rounded(item.avg_score, 1)}</strong></td>
@@ -457,7 +455,7 @@ export const leaderboardTable = (
               options.columns === "all"
                 ? furtherColumns.map(
                     ([name, value]) =>
-                      html`<td role="cell" class="number more" data-label=${frame.say.columns[name]}>
+                      html`<td role="cell" class="number more" data-label=${frame.t.columns[name]}>
                         ${value(item)}
                       </td>`
                   )

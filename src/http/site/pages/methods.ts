@@ -1,7 +1,7 @@
 /** How skill and evidence are reckoned: formulas, assumptions and limits, for readers. docs/scoring.md has the whole. */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import { leaderboardPage, methodsPage, pagePaths } from "../paths.ts"
 import { show } from "../responses.ts"
 import { html } from "../views/html.ts"
@@ -19,35 +19,35 @@ export const layer = HttpRouter.use(
 )
 
 export const methodsView = (frame: Frame): Page => {
-  const { say } = frame
-  const words = say.doors.methods
-  const { counts, lead, noPrice, thisPage } = words
+  const { t } = frame
+  const messages = t.doors.methods
+  const { counts, lead, noPrice, thisPage } = messages
   return {
-    title: words.title,
+    title: messages.title,
     audience: "everybody",
     path: methodsPage,
     translation: methodsPage,
     below: "/leaderboard",
     content: html`
-      <div><h1>${words.heading}</h1></div>
+      <div><h1>${messages.heading}</h1></div>
       <div class="prose">
         <p class="lead">${lead[0]}<a href=${frame.at(leaderboardPage())}>${lead[1]}</a>${lead[2]}</p>
-        <h2>${words.reference}</h2>
-        <p>${words.walk}</p>
+        <h2>${messages.reference}</h2>
+        <p>${messages.walk}</p>
         <ul>
-          ${words.probabilities.map((each) => html`<li>${each}</li>`)}
+          ${messages.probabilities.map((each) => html`<li>${each}</li>`)}
         </ul>
         <p>${noPrice[0]}<code>/api/v1/eval/challenges/ID/reference</code>${noPrice[1]}</p>
-        <h2>${say.skill}</h2>
-        <p>${words.skillIs}</p>
+        <h2>${t.skill}</h2>
+        <p>${messages.skillIs}</p>
         <p>${counts[0]}<em>${counts[1]}</em>${counts[2]}<em>${counts[3]}</em>${counts[4]}</p>
-        <h2>${words.evidence}</h2>
-        <p>${words.evidenceIs}</p>
-        <h2>${words.limits}</h2>
+        <h2>${messages.evidence}</h2>
+        <p>${messages.evidenceIs}</p>
+        <h2>${messages.limits}</h2>
         <ul>
-          ${words.assumes.map((each) => html`<li>${each}</li>`)}
+          ${messages.assumes.map((each) => html`<li>${each}</li>`)}
         </ul>
-        <p>${words.sources}</p>
+        <p>${messages.sources}</p>
         <p class="quiet small">
           ${thisPage[0]}<a href=${frame.at(methodsPage)}>${thisPage[1]}</a>${thisPage[2]}
         </p>

@@ -10,7 +10,7 @@ import type { OwnerMail, UnsubscribeLink } from "../../../services/OwnerMails.ts
 import { NotFound } from "../../../services/domain/errors.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { errorStatus } from "../../errors.ts"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import { agentPage, noticesPage, pagePaths, webhookPage } from "../paths.ts"
 import { goTo, listPage, show } from "../responses.ts"
 import {
@@ -65,7 +65,7 @@ export const layer = HttpRouter.use(
       const types = wantedTypes(fields.getAll("types"))
       const reject = (of: Rejected["field"], complaint: Html, status: number) =>
         page(frame, operator, { field: of, complaint, status, url, types: fields.getAll("types") })
-      if (Option.isNone(types)) return yield* reject("types", frame.say.owners.notices.chooseOne, 400)
+      if (Option.isNone(types)) return yield* reject("types", frame.t.owners.notices.chooseOne, 400)
       return yield* webhooks.create(holderOf(operator), { url, types: types.value }).pipe(
         Effect.map((made) => show(site, frame, secretView(frame, made.webhook_id, made.secret))),
         Effect.catchTags({
@@ -173,17 +173,17 @@ export const layer = HttpRouter.use(
   })
 )
 
-const at = (timestamp: string, { say }: Frame) => instant(DateTime.makeUnsafe(timestamp), say)
+const at = (timestamp: string, { t }: Frame) => instant(DateTime.makeUnsafe(timestamp), t)
 
-const stateOf = ({ say }: Frame, hook: Webhook) => {
-  const { failing, off, on } = say.owners.notices.states
+const stateOf = ({ t }: Frame, hook: Webhook) => {
+  const { failing, off, on } = t.owners.notices.states
   if (!hook.enabled) return badge("problem", off)
   return hook.failing_since === null ? badge("success", on) : badge("warning", failing)
 }
 
-const typesOf = ({ say }: Frame, { types }: Webhook): string => {
-  const words = say.owners.notices
-  return words.allTypes(types.map((type) => words.types[type]))
+const typesOf = ({ t }: Frame, { types }: Webhook): string => {
+  const messages = t.owners.notices
+  return messages.allTypes(types.map((type) => messages.types[type]))
 }
 
 const oneWebhook = (frame: Frame, hook: Webhook) =>
@@ -192,7 +192,7 @@ const oneWebhook = (frame: Frame, hook: Webhook) =>
       <h3><a href=${frame.at(webhookPage(hook.webhook_id))}>${hook.url}</a></h3>
       ${stateOf(frame, hook)}
     </header>
-    <p>${typesOf(frame, hook)}${frame.say.owners.stop}</p>
+    <p>${typesOf(frame, hook)}${frame.t.owners.stop}</p>
   </article>`
 
 const agentWebhook = (frame: Frame, hook: AgentWebhook) =>
@@ -202,30 +202,30 @@ const agentWebhook = (frame: Frame, hook: AgentWebhook) =>
       ${stateOf(frame, hook)}
     </header>
     <p><a href=${frame.at(agentPage(hook.agent_id))}>${hook.agent_name}</a></p>
-    <p>${typesOf(frame, hook)}${frame.say.owners.stop}</p>
+    <p>${typesOf(frame, hook)}${frame.t.owners.stop}</p>
     ${form(
       frame,
       `${webhookPage(hook.webhook_id)}/delete`,
-      html`<button class="danger" aria-label=${frame.say.owners.notices.removeOf(hook.url)}>
-        ${frame.say.owners.notices.remove}
+      html`<button class="danger" aria-label=${frame.t.owners.notices.removeOf(hook.url)}>
+        ${frame.t.owners.notices.remove}
       </button>`
     )}
   </article>`
 
 const newWebhookForm = (frame: Frame, rejected: Rejected | undefined) => {
-  const say = frame.say.owners.notices
+  const t = frame.t.owners.notices
   return form(
     frame,
     noticesPage,
     html`${field({
         name: "url",
-        label: say.address,
-        hint: say.addressHint,
+        label: t.address,
+        hint: t.addressHint,
         complaint: rejected?.field === "url" ? rejected.complaint : undefined,
         input: { type: "url", maxlength: "2048", autocomplete: "off", value: rejected?.url ?? "" }
       })}
       <fieldset aria-describedby=${rejected?.field === "types" ? "types-complaint" : undefined}>
-        <legend>${say.whatItIsTold}</legend>
+        <legend>${t.whatItIsTold}</legend>
         ${rejected?.field === "types" ? html`<p class="complaint" id="types-complaint">${rejected.complaint}</p>` : null}
         ${noticeTypes.toReversed().map(
           (type) =>
@@ -237,57 +237,57 @@ const newWebhookForm = (frame: Frame, rejected: Rejected | undefined) => {
                   value=${type}
                   checked=${rejected?.types.includes(type) ?? type === "prediction.settled"}
                 />
-                ${say.types[type]}
+                ${t.types[type]}
               </label>
             </p>`
         )}
       </fieldset>
-      <button>${say.make}</button>`
+      <button>${t.make}</button>`
   )
 }
 
 const mailsForm = (frame: Frame, email: string | null, chosen: ReadonlyArray<OwnerMail>) => {
-  const say = frame.say.owners.notices
+  const t = frame.t.owners.notices
   return email === null
-    ? html`<p>${say.noAddress}</p>`
+    ? html`<p>${t.noAddress}</p>`
     : form(
         frame,
         `${noticesPage}/mails`,
         html`<fieldset>
-            <legend>${say.mailsTo(email)}</legend>
+            <legend>${t.mailsTo(email)}</legend>
             ${ownerMails.map(
               (mail) =>
                 html`<p>
                   <label>
                     <input type="checkbox" name="mails" value=${mail} checked=${chosen.includes(mail)} />
-                    ${say.mailWhen[mail]}
+                    ${t.mailWhen[mail]}
                   </label>
                 </p>`
             )}
           </fieldset>
-          <button class="secondary">${say.keep}</button>`
+          <button class="secondary">${t.keep}</button>`
       )
 }
 
 const unsubscribeView = (frame: Frame, link: UnsubscribeLink, mail: OwnerMail): Page => {
-  const say = frame.say.owners.notices
+  const t = frame.t.owners.notices
   return {
-    title: say.endMails,
+    title: t.endMails,
     content: html`
-      <h1>${say.endThem}</h1>
-      <p>${say.youGet(say.mailWhen[mail])}</p>
-      ${form(frame, unsubscribePage(link), html`<button>${say.endMails}</button>`)}
+      <h1>${t.endThem}</h1>
+      <p>${t.youGet(t.mailWhen[mail])}</p>
+      ${form(frame, unsubscribePage(link), html`<button>${t.endMails}</button>`)}
     `
   }
 }
 
 const unsubscribedView = (frame: Frame, mail: OwnerMail): Page => {
-  const say = frame.say.owners.notices
+  const t = frame.t.owners.notices
   return {
-    title: say.noMore,
+    title: t.noMore,
     content: html`
-      <h1>${say.noMore}</h1>
-      <p>${say.youGetNone(say.mailWhen[mail])}</p>
+      <h1>${t.noMore}</h1>
+      <p>${t.youGetNone(t.mailWhen[mail])}</p>
     `
   }
 }
@@ -301,35 +301,35 @@ interface Chosen {
 }
 
 const noticesView = (frame: Frame, { email, mails, ofAgents, rejected, webhooks: own }: Chosen): Page => {
-  const { owners } = frame.say
-  const say = owners.notices
+  const { owners } = frame.t
+  const t = owners.notices
   const title = owners.tabs.notices
   return {
     title: rejected === undefined ? title : owners.error(title),
     content: html`
       ${accountTabs(frame, "notices")}
-      ${rejected?.field === null ? notice("problem", say.noWebhookMade, rejected.complaint) : null}
+      ${rejected?.field === null ? notice("problem", t.noWebhookMade, rejected.complaint) : null}
       <h1>${title}</h1>
-      <p class="lead">${say.lead}</p>
+      <p class="lead">${t.lead}</p>
       <section aria-labelledby="mails">
-        <h2 id="mails">${say.mails}</h2>
+        <h2 id="mails">${t.mails}</h2>
         ${mailsForm(frame, email, mails)}
       </section>
       <section aria-labelledby="webhooks">
-        <h2 id="webhooks">${say.webhooks}</h2>
+        <h2 id="webhooks">${t.webhooks}</h2>
         ${own.length === 0 ? html`<p class="quiet">${owners.none}</p>` : own.map((hook) => oneWebhook(frame, hook))}
       </section>
       ${
         ofAgents.length === 0
           ? null
           : html`<section aria-labelledby="webhooks-of-agents">
-              <h2 id="webhooks-of-agents">${say.ofAgents}</h2>
-              <p>${say.ofAgentsMeans}</p>
+              <h2 id="webhooks-of-agents">${t.ofAgents}</h2>
+              <p>${t.ofAgentsMeans}</p>
               ${ofAgents.map((hook) => agentWebhook(frame, hook))}
             </section>`
       }
       <section class="panel" aria-labelledby="new-webhook">
-        <h2 id="new-webhook">${say.newOne}</h2>
+        <h2 id="new-webhook">${t.newOne}</h2>
         ${newWebhookForm(frame, rejected)}
       </section>
     `
@@ -337,16 +337,16 @@ const noticesView = (frame: Frame, { email, mails, ofAgents, rejected, webhooks:
 }
 
 const secretView = (frame: Frame, id: string, secret: string, until?: string): Page => {
-  const { agents, notices: say } = frame.say.owners
-  const [before, after] = say.oldSignsUntil
+  const { agents, notices: t } = frame.t.owners
+  const [before, after] = t.oldSignsUntil
   return {
-    title: say.theSecret,
+    title: t.theSecret,
     content: html`
-      ${notice("warning", agents.copySecret, say.shownOnce)}
-      <h1>${say.theSecret}</h1>
+      ${notice("warning", agents.copySecret, t.shownOnce)}
+      <h1>${t.theSecret}</h1>
       <code class="secret">${secret}</code>
-      <p>${say.secretChecks}${until === undefined ? null : html`${before}${at(until, frame)}${after}`}</p>
-      <p><a class="button secondary" href=${frame.at(webhookPage(id))}>${say.copied}</a></p>
+      <p>${t.secretChecks}${until === undefined ? null : html`${before}${at(until, frame)}${after}`}</p>
+      <p><a class="button secondary" href=${frame.at(webhookPage(id))}>${t.copied}</a></p>
     `
   }
 }
@@ -357,22 +357,22 @@ const deliveryTones: Readonly<Record<WebhookDelivery["state"], Tone>> = {
   failed: "problem"
 }
 
-const answerOf = ({ say }: Frame, { error, status, took_ms: took }: WebhookDelivery): Html => {
+const answerOf = ({ t }: Frame, { error, status, took_ms: took }: WebhookDelivery): Html => {
   if (status === null) return error === null ? null : inEnglish(error)
-  return took === null ? status : html`${status}<span class="quiet">${say.owners.notices.took(took)}</span>`
+  return took === null ? status : html`${status}<span class="quiet">${t.owners.notices.took(took)}</span>`
 }
 
 const oneDelivery = (frame: Frame, hook: Webhook, delivery: WebhookDelivery) => {
-  const say = frame.say.owners.notices
+  const t = frame.t.owners.notices
   const next = delivery.next_attempt_at
   return html`<tr>
     <th scope="row">${at(delivery.created_at, frame)}</th>
     <td>${delivery.type}<br /><code class="small">${delivery.notice_id}</code></td>
-    <td>${badge(deliveryTones[delivery.state], say.deliveryStates[delivery.state])}</td>
+    <td>${badge(deliveryTones[delivery.state], t.deliveryStates[delivery.state])}</td>
     <td class="number">${delivery.attempts}</td>
     <td>
       ${answerOf(frame, delivery)}
-      ${next === null ? null : html`<br /><span class="small">${say.next}${at(next, frame)}</span>`}
+      ${next === null ? null : html`<br /><span class="small">${t.next}${at(next, frame)}</span>`}
     </td>
     <td>
       ${
@@ -381,8 +381,8 @@ const oneDelivery = (frame: Frame, hook: Webhook, delivery: WebhookDelivery) => 
               frame,
               `${webhookPage(hook.webhook_id)}/redeliver`,
               html`<input type="hidden" name="notice_id" value=${delivery.notice_id} />
-                <button class="secondary" aria-label=${say.sendAgainOf(delivery.notice_id)}>
-                  ${say.sendAgain}
+                <button class="secondary" aria-label=${t.sendAgainOf(delivery.notice_id)}>
+                  ${t.sendAgain}
                 </button>`
             )
           : null
@@ -392,12 +392,12 @@ const oneDelivery = (frame: Frame, hook: Webhook, delivery: WebhookDelivery) => 
 }
 
 const deliveriesTable = (frame: Frame, hook: Webhook, deliveries: ReadonlyArray<WebhookDelivery>) => {
-  const say = frame.say.owners.notices
-  return html`<div class="wide" role="region" aria-label=${say.deliveriesTable} tabindex="0">
+  const t = frame.t.owners.notices
+  return html`<div class="wide" role="region" aria-label=${t.deliveriesTable} tabindex="0">
     <table class="bins">
       <thead>
         <tr>
-          ${[say.told, say.notice, say.state, say.attempts, say.answer, say.again].map(
+          ${[t.told, t.notice, t.state, t.attempts, t.answer, t.again].map(
             (name) => html`<th scope="col">${name}</th>`
           )}
         </tr>
@@ -415,40 +415,40 @@ const webhookView = (
   deliveries: PageOf<WebhookDelivery>,
   refused: string | undefined
 ): Page => {
-  const { owners } = frame.say
-  const say = owners.notices
+  const { owners } = frame.t
+  const t = owners.notices
   const path = webhookPage(hook.webhook_id)
   const { disabled_at: offSince, disabled_reason: why, failing_since: failingSince } = hook
   return {
-    title: refused === undefined ? say.webhook : owners.error(say.webhook),
+    title: refused === undefined ? t.webhook : owners.error(t.webhook),
     content: html`
       ${accountTabs(frame, "notices")}
-      ${refused === undefined ? null : notice("problem", say.nothingSent, inEnglish(refused))}
-      <h1>${say.webhook}</h1>
+      ${refused === undefined ? null : notice("problem", t.nothingSent, inEnglish(refused))}
+      <h1>${t.webhook}</h1>
       ${stateOf(frame, hook)}
       ${facts([
-        [say.address, html`<code>${hook.url}</code>`],
-        [say.isTold, typesOf(frame, hook)],
-        [say.made, day(DateTime.makeUnsafe(hook.created_at), frame.say)],
-        [say.failingSince, failingSince === null ? null : at(failingSince, frame)],
-        [say.offSince, offSince === null ? null : at(offSince, frame)],
-        [say.why, why === null ? null : (say.reasons[why] ?? why)]
+        [t.address, html`<code>${hook.url}</code>`],
+        [t.isTold, typesOf(frame, hook)],
+        [t.made, day(DateTime.makeUnsafe(hook.created_at), frame.t)],
+        [t.failingSince, failingSince === null ? null : at(failingSince, frame)],
+        [t.offSince, offSince === null ? null : at(offSince, frame)],
+        [t.why, why === null ? null : (t.reasons[why] ?? why)]
       ])}
       <div class="links">
-        ${hook.enabled ? pressing(frame, `${path}/test`, say.test) : null}
-        ${pressing(frame, `${path}/rotate`, say.rotate)}
-        ${pressing(frame, `${path}/${hook.enabled ? "disable" : "enable"}`, hook.enabled ? say.turnOff : say.turnOn)}
+        ${hook.enabled ? pressing(frame, `${path}/test`, t.test) : null}
+        ${pressing(frame, `${path}/rotate`, t.rotate)}
+        ${pressing(frame, `${path}/${hook.enabled ? "disable" : "enable"}`, hook.enabled ? t.turnOff : t.turnOn)}
       </div>
       <details>
-        <summary>${say.remove}</summary>
-        <p>${say.removeMeans}</p>
-        ${form(frame, `${path}/delete`, html`<button class="danger">${say.removeNow}</button>`)}
+        <summary>${t.remove}</summary>
+        <p>${t.removeMeans}</p>
+        ${form(frame, `${path}/delete`, html`<button class="danger">${t.removeNow}</button>`)}
       </details>
       <section aria-labelledby="deliveries">
-        <h2 id="deliveries">${say.deliveries}</h2>
+        <h2 id="deliveries">${t.deliveries}</h2>
         ${
           deliveries.items.length === 0
-            ? html`<p class="quiet">${say.noDeliveries}</p>`
+            ? html`<p class="quiet">${t.noDeliveries}</p>`
             : deliveriesTable(frame, hook, deliveries.items)
         }
         ${nextPage(frame, path, deliveries.next_cursor)}

@@ -5,10 +5,10 @@ import { Arenas } from "../../../services/Arenas.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import type { Scorecard } from "../../../services/Scoring.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import { agentPage, challengePage, pagePaths, predictionsPage, verifyPage } from "../paths.ts"
 import { listPage, show } from "../responses.ts"
-import { said } from "../views/challenge.ts"
+import { answerText } from "../views/challenge.ts"
 import {
   assetTag,
   badge,
@@ -21,7 +21,7 @@ import {
 } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { formatOutcome, roughly, titleOf } from "../views/words.ts"
+import { formatOutcome, roughly, titleOf } from "../views/format.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -50,43 +50,43 @@ type Settled = Scorecard["predictions"][number]
 export type Asked = ReadonlyMap<string, ChallengeSummary>
 
 const settledPrediction = (frame: Frame, view: Settled, asked: Asked) => {
-  const { say } = frame
-  const words = say.agentPage
+  const { t } = frame
+  const messages = t.agentPage
   const summary = asked.get(view.challenge_id)
-  const title = summary === undefined ? view.question : titleOf(summary, say)
+  const title = summary === undefined ? view.question : titleOf(summary, t)
   return html`<tr role="row">
     <th role="rowheader" scope="row">
       ${assetTag(frame, view.asset)}
       <a href=${frame.at(challengePage(view.challenge_id))} dir="auto">${title}</a>
-      ${view.amended ? badge("warning", words.amended) : null}
+      ${view.amended ? badge("warning", messages.amended) : null}
     </th>
     <td
       role="cell"
-      title=${view.confidence === null ? undefined : words.confidence(roughly(view.confidence))}
+      title=${view.confidence === null ? undefined : messages.confidence(roughly(view.confidence))}
     >
-      ${said(view, view.type, say)}
+      ${answerText(view, view.type, t)}
     </td>
-    <td role="cell">${formatOutcome(view, say) ?? say.cameToNothing}</td>
+    <td role="cell">${formatOutcome(view, t) ?? t.cameToNothing}</td>
     <td role="cell" class=${view.score >= 50 ? "good" : "bad"}>${view.score.toFixed(1)}</td>
-    <td role="cell">${day(DateTime.makeUnsafe(view.created_at), say)}</td>
-    <td role="cell">${proofLinks(frame, predictionProof(view.commit), words.predictionOn(title))}</td>
+    <td role="cell">${day(DateTime.makeUnsafe(view.created_at), t)}</td>
+    <td role="cell">${proofLinks(frame, predictionProof(view.commit), messages.predictionOn(title))}</td>
   </tr>`
 }
 
 /** With how to check them. */
 export const recentlySettled = (frame: Frame, predictions: ReadonlyArray<Settled>, asked: Asked) => {
-  const words = frame.say.agentPage
-  const [before, check, after] = words.sealed
+  const messages = frame.t.agentPage
+  const [before, check, after] = messages.sealed
   return html`<p>${before}<a href=${frame.at(verifyPage())}>${check}</a>${after}</p>
     <table class="bins settled said-by" role="table">
       <thead role="rowgroup">
         <tr role="row">
-          <th role="columnheader" scope="col">${frame.say.challenge}</th>
-          <th role="columnheader" scope="col" class="number">${words.said}</th>
-          <th role="columnheader" scope="col" class="number">${words.came}</th>
-          <th role="columnheader" scope="col" class="number" data-sortable>${words.points}</th>
-          <th role="columnheader" scope="col" class="number" data-sortable>${words.predicted}</th>
-          <th role="columnheader" scope="col" class="number">${words.proof}</th>
+          <th role="columnheader" scope="col">${frame.t.challenge}</th>
+          <th role="columnheader" scope="col" class="number">${messages.answer}</th>
+          <th role="columnheader" scope="col" class="number">${messages.came}</th>
+          <th role="columnheader" scope="col" class="number" data-sortable>${messages.points}</th>
+          <th role="columnheader" scope="col" class="number" data-sortable>${messages.predicted}</th>
+          <th role="columnheader" scope="col" class="number">${messages.proof}</th>
         </tr>
       </thead>
       <tbody role="rowgroup">
@@ -108,11 +108,11 @@ const predictionsView = (
   { agent_id, agent_name, next_cursor, overall, predictions }: Scorecard,
   asked: Asked
 ): Page => {
-  const { say } = frame
-  const words = say.agentPage
+  const { t } = frame
+  const messages = t.agentPage
   const count = overall.prediction_count
   return {
-    title: words.predictionsOf(agent_name),
+    title: messages.predictionsOf(agent_name),
     audience: "everybody",
     path: predictionsPage(agent_id),
     isSortable: true,
@@ -122,12 +122,12 @@ const predictionsView = (
     content: html`
       <div>
         <p class="eyebrow"><a href=${frame.at(agentPage(agent_id))}>${named(agent_name)}</a></p>
-        <h1>${words.settled}</h1>
+        <h1>${messages.settled}</h1>
       </div>
-      <p>${words.lastFirst(String(count), count === 1)}</p>
+      <p>${messages.lastFirst(String(count), count === 1)}</p>
       ${
         predictions.length === 0
-          ? empty(count === 0 ? words.none : words.noMore)
+          ? empty(count === 0 ? messages.none : messages.noMore)
           : html`${recentlySettled(frame, predictions, asked)}
             ${nextPage(frame, predictionsPage(agent_id), next_cursor)}`
       }

@@ -5,16 +5,16 @@ import { Arenas } from "../../../services/Arenas.ts"
 import { Search } from "../../../services/Search.ts"
 import type { Found } from "../../../services/Search.ts"
 import type { ChallengeSummary, ListStatus } from "../../../services/domain/Challenge.ts"
-import { Pages } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
 import { assetPage, eventPage, pagePaths, searchPage } from "../paths.ts"
 import { parameter, show } from "../responses.ts"
 import { agentLink, day, empty, named } from "../views/components.ts"
 import { html } from "../views/html.ts"
-import { markOf } from "../views/marks.ts"
+import { assetIcon } from "../views/assetIcon.ts"
 import type { Html } from "../views/html.ts"
 import { searchForm } from "../views/layout.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { categoryName, modelOf } from "../views/words.ts"
+import { categoryName, modelOf } from "../views/format.ts"
 import { anyChallenges } from "./challenges.ts"
 
 const maxQuestions = 6
@@ -65,15 +65,15 @@ export const layer = HttpRouter.use(
 )
 
 const emptySearch = (frame: Frame): Page => ({
-  title: frame.say.search,
+  title: frame.t.search,
   audience: "everybody",
-  description: frame.say.searchDescription,
+  description: frame.t.searchDescription,
   path: searchPage(),
   translation: searchPage(),
   width: "wide",
-  content: html`<h1>${frame.say.search}</h1>
+  content: html`<h1>${frame.t.search}</h1>
     ${searchForm(frame)}
-    <p>${frame.say.searchLead}</p>`
+    <p>${frame.t.searchLead}</p>`
 })
 
 const section = (id: string, title: string, items: ReadonlyArray<unknown>, content: Html) =>
@@ -90,9 +90,9 @@ const assetRows = (frame: Frame, { assets }: Found) =>
       ({ category, key, name }) =>
         html`<li>
           <p class="row">
-            <a href=${frame.at(assetPage(key))}>${markOf(key)}${frame.say.name(key, name)}</a>
+            <a href=${frame.at(assetPage(key))}>${assetIcon(key)}${frame.t.name(key, name)}</a>
             <span class="tag">${key}</span>
-            <span class="quiet small">${categoryName(category, frame.say)}</span>
+            <span class="quiet small">${categoryName(category, frame.t)}</span>
           </p>
         </li>`
     )}
@@ -106,7 +106,7 @@ const agentRows = (frame: Frame, { agents }: Found) =>
           <p class="row">
             <span>${agentLink(frame, agent.agent_id, named(agent.name))}</span>
             <span class="quiet small">${named(modelOf(agent).join(" "))}</span>
-            ${agent.verified ? null : html`<span class="quiet small">${agent.reference ? frame.say.reference_ : frame.say.unclaimed}</span>`}
+            ${agent.verified ? null : html`<span class="quiet small">${agent.reference ? frame.t.reference_ : frame.t.unclaimed}</span>`}
           </p>
         </li>`
     )}
@@ -119,7 +119,7 @@ const foundEvents = (frame: Frame, { events }: Found) =>
         html`<li>
           <p class="row">
             <a href=${frame.at(eventPage(event_id))} dir="auto">${title}</a>
-            <span class="quiet small">${day(DateTime.makeUnsafe(published_at), frame.say)}</span>
+            <span class="quiet small">${day(DateTime.makeUnsafe(published_at), frame.t)}</span>
           </p>
         </li>`
     )}
@@ -135,21 +135,21 @@ const searchView = (
   }
 ): Page => {
   const { found, now, questions, text } = view
-  const { say } = frame
+  const { t } = frame
   const isNothing = found.assets.length + found.agents.length + found.events.length + questions.length === 0
   return {
-    title: `${say.search}: ${text}`,
+    title: `${t.search}: ${text}`,
     path: searchPage(text),
     translation: searchPage(text),
     width: "wide",
     content: html`
-      <h1>${frame.say.search}</h1>
+      <h1>${frame.t.search}</h1>
       ${searchForm(frame, text)}
-      ${isNothing ? empty(html`${say.notFound[0]}${named(text)}${say.notFound[1]}`) : null}
-      ${section("assets", say.foundAssets, found.assets, assetRows(frame, found))}
-      ${section("questions", say.foundQuestions, questions, anyChallenges(frame, questions, now))}
-      ${section("agents", say.foundAgents, found.agents, agentRows(frame, found))}
-      ${section("events", say.events, found.events, foundEvents(frame, found))}
+      ${isNothing ? empty(html`${t.notFound[0]}${named(text)}${t.notFound[1]}`) : null}
+      ${section("assets", t.foundAssets, found.assets, assetRows(frame, found))}
+      ${section("questions", t.foundQuestions, questions, anyChallenges(frame, questions, now))}
+      ${section("agents", t.foundAgents, found.agents, agentRows(frame, found))}
+      ${section("events", t.events, found.events, foundEvents(frame, found))}
     `
   }
 }

@@ -16,8 +16,8 @@ import { EmailAddress, addressFault, emailAddressOf } from "../../../services/do
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { CurrentRequest } from "../../CurrentRequest.ts"
 import { errorStatus } from "../../errors.ts"
-import { Pages } from "../Pages.ts"
-import type { Visitor } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
+import type { Visitor } from "../siteLayer.ts"
 import { pagePaths, signInWith } from "../paths.ts"
 import { goTo, query, show } from "../responses.ts"
 import { field, form, inEnglish, notice } from "../views/components.ts"
@@ -32,17 +32,17 @@ const decodeReturnTo = Schema.decodeUnknownOption(ReturnTo)
 
 export const emailOf = (
   fields: URLSearchParams,
-  { say }: Frame
+  { t }: Frame
 ): Result.Result<EmailAddress, RejectedField & { readonly field: "email" }> => {
   const value = fields.get("email") ?? ""
   if (value.trim() === "") {
-    return Result.fail({ field: "email", value: "", complaint: say.claiming.emailNeeded })
+    return Result.fail({ field: "email", value: "", complaint: t.claiming.emailNeeded })
   }
   return Result.mapError(decodeEmail(value), () => ({
     field: "email",
     // Anything longer is not an address, and is not sent back.
     value: value.length <= 254 ? value : "",
-    complaint: say.claiming.emailFaults[addressFault(value) ?? "form"]
+    complaint: t.claiming.emailFaults[addressFault(value) ?? "form"]
   }))
 }
 
@@ -246,23 +246,23 @@ export const signInForms = (
   frame: Frame,
   options: { readonly action: string; readonly returnTo: string; readonly rejected?: RejectedField }
 ): Html => {
-  const say = frame.say.claiming
+  const t = frame.t.claiming
   const byProvider =
     frame.providerName === null
       ? null
       : html`<p>
             <a class="button" href=${frame.at(`/sign-in/oidc/begin?return_to=${options.returnTo}`)}
-              >${say.withProvider(frame.providerName)}</a
+              >${t.withProvider(frame.providerName)}</a
             >
           </p>
-          <p class="or">${say.or}</p>`
+          <p class="or">${t.or}</p>`
   const byMail = form(
     frame,
     options.action,
     html`${field({
         name: "email",
-        label: say.email,
-        hint: say.emailHint,
+        label: t.email,
+        hint: t.emailHint,
         complaint: options.rejected?.complaint,
         input: {
           type: "email",
@@ -271,7 +271,7 @@ export const signInForms = (
           spellcheck: "false",
           ...(options.rejected !== undefined && { value: options.rejected.value })
         }
-      })} <button class=${frame.providerName === null ? undefined : "secondary"}>${say.sendLink}</button>`
+      })} <button class=${frame.providerName === null ? undefined : "secondary"}>${t.sendLink}</button>`
   )
   return html`${byProvider}${byMail}`
 }
@@ -280,12 +280,12 @@ const signInView = (
   frame: Frame,
   options: { readonly returnTo: ReturnTo; readonly rejected?: RejectedField }
 ): Page => {
-  const say = frame.say.claiming
+  const t = frame.t.claiming
   return {
-    title: options.rejected === undefined ? say.signIn : say.signInError,
+    title: options.rejected === undefined ? t.signIn : t.signInError,
     content: html`
-      <h1>${say.signIn}</h1>
-      <p class="lead">${say.signInLead}</p>
+      <h1>${t.signIn}</h1>
+      <p class="lead">${t.signInLead}</p>
       <div class="panel">
         ${signInForms(frame, {
           action: signInWith(options.returnTo),
@@ -293,60 +293,60 @@ const signInView = (
           ...(options.rejected !== undefined && { rejected: options.rejected })
         })}
       </div>
-      <p class="quiet small">${say.noSignUp}</p>
+      <p class="quiet small">${t.noSignUp}</p>
     `
   }
 }
 
 /** The same whether or not the address has an account, or exists. */
 export const mailSentView = (frame: Frame, email: string): Page => {
-  const say = frame.say.claiming
+  const t = frame.t.claiming
   return {
-    title: say.checkMail,
+    title: t.checkMail,
     content: html`
-      <h1>${say.checkMail}</h1>
-      <p class="lead">${say.sendingTo[0]}<strong>${email}</strong>${say.sendingTo[1]}</p>
+      <h1>${t.checkMail}</h1>
+      <p class="lead">${t.sendingTo[0]}<strong>${email}</strong>${t.sendingTo[1]}</p>
       <div class="panel">
-        <p>${say.openIt}</p>
-        <p>${say.notThere}</p>
+        <p>${t.openIt}</p>
+        <p>${t.notThere}</p>
       </div>
-      <p class="quiet small">${say.canClose}</p>
+      <p class="quiet small">${t.canClose}</p>
     `
   }
 }
 
 /** The page of the mail's link. Mail scanners follow links, so only the button signs in. */
 const signInLinkView = (frame: Frame, token: string, view: SignInView): Page => {
-  const say = frame.say.claiming
+  const t = frame.t.claiming
   if (view.state === "open") {
     return {
-      title: say.signIn,
+      title: t.signIn,
       content: html`
-        <h1>${say.signInTo}</h1>
-        <p class="lead">${say.willBe[0]}<strong>${view.email}</strong>${say.willBe[1]}</p>
-        ${form(frame, signInPage(token), html`<button>${say.signIn}</button>`)}
-        <p class="quiet small">${say.notAsked}</p>
+        <h1>${t.signInTo}</h1>
+        <p class="lead">${t.willBe[0]}<strong>${view.email}</strong>${t.willBe[1]}</p>
+        ${form(frame, signInPage(token), html`<button>${t.signIn}</button>`)}
+        <p class="quiet small">${t.notAsked}</p>
       `
     }
   }
-  const { title, what } = say.signInEnded[view.state]
+  const { title, what } = t.signInEnded[view.state]
   return {
     title,
     content: html`
       <h1>${title}</h1>
       <p class="lead">${what}</p>
-      <p><a class="button" href=${frame.at("/sign-in")}>${say.again}</a></p>
+      <p><a class="button" href=${frame.at("/sign-in")}>${t.again}</a></p>
     `
   }
 }
 
 const signInFailedView = (frame: Frame, detail: string): Page => {
-  const say = frame.say.claiming
+  const t = frame.t.claiming
   return {
-    title: say.notSignedIn,
+    title: t.notSignedIn,
     content: html`
-      ${notice("problem", say.notSignedInYet, inEnglish(detail))}
-      <h1>${say.signIn}</h1>
+      ${notice("problem", t.notSignedInYet, inEnglish(detail))}
+      <h1>${t.signIn}</h1>
       <div class="panel">${signInForms(frame, { action: "/sign-in", returnTo: "/account" })}</div>
     `
   }

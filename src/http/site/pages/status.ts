@@ -10,14 +10,14 @@ import { Prices } from "../../../services/Prices.ts"
 import type { LatestPrices } from "../../../services/Prices.ts"
 import { TransparencyLog, entriesIn } from "../../../services/TransparencyLog.ts"
 import { Witnesses } from "../../../services/Witnesses.ts"
-import { Pages } from "../Pages.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import { Pages } from "../siteLayer.ts"
+import type { Messages } from "../messages/messages.ts"
 import { pagePaths, verifyPage } from "../paths.ts"
 import { show } from "../responses.ts"
 import { assetTag, badge, empty, facts, instant, notice } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { number } from "../views/words.ts"
+import { number } from "../views/format.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -75,7 +75,7 @@ export const layer = HttpRouter.use(
   })
 )
 
-const stalledNotice = ({ checks }: Catalogue) => notice("warning", checks.stalled, checks.stalledMore)
+const stalledNotice = ({ checks }: Messages) => notice("warning", checks.stalled, checks.stalledMore)
 
 const logView = (
   frame: Frame,
@@ -89,8 +89,8 @@ const logView = (
   }
 ): Page => {
   const { checkpoint, keys, stalled, stamped, witnesses } = view
-  const { say } = frame
-  const { log } = say.checks
+  const { t } = frame
+  const { log } = t.checks
   const { checkHow, mirrorHow, witness } = log
   const [origin, , root] = checkpoint?.split("\n") ?? []
   const cosigned = (checkpoint?.split("\n— ").length ?? 2) - 2
@@ -105,7 +105,7 @@ const logView = (
     content: html`
       <h1>${log.title}</h1>
       <p class="lead">${log.lead}</p>
-      ${stalled ? stalledNotice(say) : null}
+      ${stalled ? stalledNotice(t) : null}
       ${
         checkpoint === null
           ? empty(log.nothing)
@@ -155,22 +155,22 @@ const statusView = (
   }
 ): Page => {
   const { latest, now, readiness, runs, stalled } = view
-  const { say } = frame
-  const { health } = say.checks
+  const { t } = frame
+  const { health } = t.checks
   const { asOf, forPrograms } = health
   const isWell = !stalled && readiness.checks.every(({ ok }) => ok)
   return {
-    title: say.status,
+    title: t.status,
     audience: "everybody",
     description: health.description,
     path: pagePaths.status,
     translation: pagePaths.status,
     content: html`
-      <h1>${say.status}</h1>
+      <h1>${t.status}</h1>
       <p class="lead">
-        ${isWell ? badge("success", health.allIsWell) : badge("warning", health.isNotWell)}${asOf[0]}${instant(now, say)}${asOf[1]}
+        ${isWell ? badge("success", health.allIsWell) : badge("warning", health.isNotWell)}${asOf[0]}${instant(now, t)}${asOf[1]}
       </p>
-      ${stalled ? stalledNotice(say) : null}
+      ${stalled ? stalledNotice(t) : null}
       <section aria-labelledby="checks">
         <h2 id="checks">${health.checks}</h2>
         ${facts(
@@ -200,7 +200,7 @@ const statusView = (
                         html`<tr>
                           <th scope="row">${assetTag(frame, asset)}</th>
                           <td>${number(price)}</td>
-                          <td>${instant(DateTime.makeUnsafe(observed_at), say)}</td>
+                          <td>${instant(DateTime.makeUnsafe(observed_at), t)}</td>
                         </tr>`
                     )}
                   </tbody>
@@ -213,7 +213,7 @@ const statusView = (
         ${
           runs.length === 0
             ? empty(health.noJob)
-            : facts(runs.map(({ at, job }) => [health.job(job), instant(DateTime.makeUnsafe(at), say)]))
+            : facts(runs.map(({ at, job }) => [health.job(job), instant(DateTime.makeUnsafe(at), t)]))
         }
       </section>
       <p class="quiet small">

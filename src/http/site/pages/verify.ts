@@ -2,8 +2,8 @@
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
-import { Pages } from "../Pages.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import { Pages } from "../siteLayer.ts"
+import type { Messages } from "../messages/messages.ts"
 import { chineseScript, scripts, verifyScript } from "../assets/scripts.ts"
 import { agentPage, challengePage, pagePaths, verifyPage } from "../paths.ts"
 import { parameter, show } from "../responses.ts"
@@ -54,17 +54,17 @@ const area = (options: {
   </div>`
 }
 
-const withoutScripts = ({ checks: { proof } }: Catalogue) =>
+const withoutScripts = ({ checks: { proof } }: Messages) =>
   html`<noscript> ${notice("info", proof.noScripts, proof.noScriptsMore)} </noscript>`
 
-const insecure = ({ checks: { proof } }: Catalogue) => {
+const insecure = ({ checks: { proof } }: Messages) => {
   const { plainHttpMore: more } = proof
   return html`<div id="insecure" hidden>
     ${notice("warning", proof.plainHttp, html`${more[0]}<code>localhost</code>${more[1]}`)}
   </div>`
 }
 
-const otherWays = ({ checks: { proof } }: Catalogue, key: string) => {
+const otherWays = ({ checks: { proof } }: Messages, key: string) => {
   const { withTools, inGo, onCommandLine, trustNobody } = proof
   return html`<section aria-labelledby="elsewhere">
     <h2 id="elsewhere">${proof.otherWays}</h2>
@@ -95,20 +95,20 @@ const otherWays = ({ checks: { proof } }: Catalogue, key: string) => {
 
 /** `linked` is the path of the proof that the link to the page names. */
 const verifyView = (frame: Frame, keys: ReadonlyArray<string>, linked: string | undefined): Page => {
-  const { say } = frame
-  const { log, proof } = say.checks
+  const { t } = frame
+  const { log, proof } = t.checks
   return {
-    title: say.check,
+    title: t.check,
     audience: "everybody",
     path: verifyPage(),
     translation: verifyPage(linked),
     content: html`
       <div>
         <p class="eyebrow">${log.title}</p>
-        <h1>${say.check}</h1>
+        <h1>${t.check}</h1>
       </div>
       <p class="lead">${proof.lead}</p>
-      ${withoutScripts(say)} ${insecure(say)}
+      ${withoutScripts(t)} ${insecure(t)}
       <section id="outcome" class="panel" tabindex="-1" aria-labelledby="outcome-title" hidden></section>
       <form
         id="verifier"
@@ -142,9 +142,9 @@ const verifyView = (frame: Frame, keys: ReadonlyArray<string>, linked: string | 
         </details>
         <button>${proof.check}</button>
       </form>
-      ${otherWays(say, keys.join("\n"))}
+      ${otherWays(t, keys.join("\n"))}
       ${scripts
-        .filter(({ path }) => path !== chineseScript || say.tag !== "en")
+        .filter(({ path }) => path !== chineseScript || t.tag !== "en")
         .map(({ path }) => html`<link rel="modulepreload" href=${frame.at(path)} />`)}
       <script type="module" src=${frame.at(verifyScript)}></script>
     `

@@ -9,7 +9,7 @@ import type { PredictionValues, PredictionVerdict } from "../../../services/doma
 import { assetPage, challengePage, challengesPage, embedOf, pictureOf, verifyPage } from "../paths.ts"
 import {
   agentLink,
-  atAGlance,
+  summaryCells,
   badge,
   credits,
   entryProof,
@@ -25,8 +25,8 @@ import {
   timeLeft
 } from "./components.ts"
 import type { Cell, Tone } from "./components.ts"
-import { catalogues } from "../catalogue/catalogue.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import { allMessages } from "../messages/messages.ts"
+import type { Messages } from "../messages/messages.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
@@ -41,7 +41,7 @@ import {
   sideOf,
   subtitleOf,
   titleOf
-} from "./words.ts"
+} from "./format.ts"
 
 interface AnyTerms extends CriteriaTexts {
   readonly id: string
@@ -71,22 +71,22 @@ interface TypeParts {
   readonly withoutCriteria?: Html
   readonly pool?: Html
   /** What was published of the series before. */
-  readonly figures?: Html
+  readonly releases?: Html
   /** The predictions: heading, counts, and from the deadline on a chart and how to read it. */
-  readonly said: {
+  readonly predictions: {
     readonly title: string
     readonly soFar: Html
     readonly chart: () => Html
     readonly meaning: string
   }
-  readonly words: RecordWords
+  readonly messages: RecordMessages
   readonly alsoAsJson?: ReadonlyArray<readonly [path: string, name: string]>
 }
 
 /** For pages of others. */
 const embedCode = (frame: Frame, asked: ChallengeSummary) =>
   html`<details>
-    <summary class="small">${frame.say.question.showElsewhere}</summary>
+    <summary class="small">${frame.t.question.showElsewhere}</summary>
     <code class="secret"
       >${`<iframe src="${frame.origin}${frame.at(embedOf(asked.id))}" width="400" height="240" title="Auspex"></iframe>`}</code
     >
@@ -95,15 +95,15 @@ const embedCode = (frame: Frame, asked: ChallengeSummary) =>
 export const challengeLayout = (
   frame: Frame,
   { asked, drawn, record, results, terms }: ChallengeView<AnyTerms, Pick<ChartData, "now">>,
-  { alsoAsJson, answer, ended: [end, reason], figures, pool, said, words, ...more }: TypeParts
+  { alsoAsJson, answer, ended: [end, reason], releases, pool, predictions, messages, ...more }: TypeParts
 ): Page => {
-  const { say } = frame
-  const title = titleOf(asked, say)
+  const { t } = frame
+  const title = titleOf(asked, t)
   const isOpen = terms.status === "open"
   return {
     title,
     audience: "everybody",
-    description: `${title} ${outcomeWords(asked, results, say)}`,
+    description: `${title} ${outcomeMessage(asked, results, t)}`,
     path: challengePage(terms.id),
     translation: challengePage(terms.id),
     picture: pictureOf(challengePage(terms.id)),
@@ -118,46 +118,46 @@ export const challengeLayout = (
     width: "wide",
     content: html`
       ${heading(frame, asked)}
-      ${atAGlance(
+      ${summaryCells(
         [
           answer.first,
           ...answer.more,
-          [say.question.closesIn, closesIn(terms, drawn.now, say)],
-          [said.title, answer.counts]
+          [t.question.closesIn, closesIn(terms, drawn.now, t)],
+          [predictions.title, answer.counts]
         ],
-        say
+        t
       )}
-      ${reason === null ? null : notice("warning", say.question.scoresNobody(end), say.question.reason(reason))}
-      ${amendedNotice(results, say)}
+      ${reason === null ? null : notice("warning", t.question.scoresNobody(end), t.question.reason(reason))}
+      ${amendedNotice(results, t)}
       <div class="split">
-        <section class="panel beside" aria-label=${say.question.theChallenge}>
+        <section class="panel beside" aria-label=${t.question.theChallenge}>
           ${facts([
-            [say.question.status, statusBadge(terms.status, say)],
+            [t.question.status, statusBadge(terms.status, t)],
             ...more.facts,
             [
-              say.question.source,
-              results.resolution_source === null ? null : say.question.sourceName(results.resolution_source)
+              t.question.source,
+              results.resolution_source === null ? null : t.question.sourceName(results.resolution_source)
             ],
-            ...settledFacts(results, say)
+            ...settledFacts(results, t)
           ])}
         </section>
         <div class="first">
-          ${more.prices} ${isOpen ? figures : null} ${pool}
+          ${more.prices} ${isOpen ? releases : null} ${pool}
           <section aria-labelledby="predictions">
-            <h2 id="predictions">${said.title}</h2>
+            <h2 id="predictions">${predictions.title}</h2>
             ${
               isOpen
-                ? sealedPredictions(results.prediction_count, said.soFar, say)
-                : html`${said.chart()}
-                  ${predictionList(frame, results, html`${said.soFar}${say.question.finalOf}${said.meaning}`)}`
+                ? sealedPredictions(results.prediction_count, predictions.soFar, t)
+                : html`${predictions.chart()}
+                  ${predictionList(frame, results, html`${predictions.soFar}${t.question.finalOf}${predictions.meaning}`)}`
             }
           </section>
-          ${isOpen ? null : figures}
+          ${isOpen ? null : releases}
           <section aria-labelledby="criteria">
-            <h2 id="criteria">${say.question.howDecided}</h2>
-            ${rules(terms, more.withoutCriteria, say)}
+            <h2 id="criteria">${t.question.howDecided}</h2>
+            ${rules(terms, more.withoutCriteria, t)}
           </section>
-          ${versions(results, say)} ${logRecord(frame, record, words)}
+          ${versions(results, t)} ${logRecord(frame, record, messages)}
         </div>
       </div>
       ${embedCode(frame, asked)} ${asJson(frame, terms.id, alsoAsJson)}
@@ -165,20 +165,20 @@ export const challengeLayout = (
   }
 }
 
-const outcomeWords = (
+const outcomeMessage = (
   asked: ChallengeSummary,
   { prediction_count: count }: Results,
-  say: Catalogue
+  t: Messages
 ): string => {
-  const words = say.question
-  const by = words.agentsPredicted(String(count), count === 1)
+  const messages = t.question
+  const by = messages.agentsPredicted(String(count), count === 1)
   switch (asked.status) {
     case "resolved":
-      return words.cameOutAs(formatOutcome(asked, say) ?? say.cameToNothing, by)
+      return messages.cameOutAs(formatOutcome(asked, t) ?? t.cameToNothing, by)
     case "open":
-      return words.openWith(by)
+      return messages.openWith(by)
     default:
-      return words.closedWith(by)
+      return messages.closedWith(by)
   }
 }
 
@@ -190,10 +190,10 @@ const statusTones: Readonly<Record<AnyStatus, Tone>> = {
   void: "warning"
 }
 
-export const statusBadge = (status: AnyStatus, { states } = catalogues.en) =>
+export const statusBadge = (status: AnyStatus, { states } = allMessages.en) =>
   badge(statusTones[status], states[status])
 
-export const at = (timestamp: string, say = catalogues.en) => instant(DateTime.makeUnsafe(timestamp), say)
+export const at = (timestamp: string, t = allMessages.en) => instant(DateTime.makeUnsafe(timestamp), t)
 
 export const dateOf = (timestamp: string): Date => DateTime.toDateUtc(DateTime.makeUnsafe(timestamp))
 
@@ -210,19 +210,19 @@ export interface ChartData {
 const closesIn = (
   { deadline, status }: { readonly deadline: string; readonly status: AnyStatus },
   now: DateTime.Utc,
-  say: Catalogue
-): Html => (status === "open" ? timeLeft(DateTime.makeUnsafe(deadline), now, say) : null)
+  t: Messages
+): Html => (status === "open" ? timeLeft(DateTime.makeUnsafe(deadline), now, t) : null)
 
 const heading = (frame: Frame, asked: ChallengeSummary) => {
-  const { name, question } = frame.say
-  const subtitle = subtitleOf(asked, frame.say)
+  const { name, question } = frame.t
+  const subtitle = subtitleOf(asked, frame.t)
   return html`<div>
     <p class="eyebrow">
       <a href=${frame.at(challengesPage({ type: asked.type }))}>${question.types[asked.type]}</a
       >${question.on}<a href=${frame.at(assetPage(asked.asset))}>${name(asked.asset, asked.name)}</a>
     </p>
     ${subtitle === null ? null : html`<p class="eyebrow">${subtitle}</p>`}
-    <h1 dir="auto">${titleOf(asked, frame.say)}</h1>
+    <h1 dir="auto">${titleOf(asked, frame.t)}</h1>
   </div>`
 }
 
@@ -249,19 +249,19 @@ export const gauge = (percent: number, deadZone: number) => {
 }
 
 /** The frozen text, in the reader's language; the other one is behind a disclosure. `otherwise` when there is none. */
-const rules = (terms: AnyTerms, otherwise: Html, say: Catalogue) => {
+const rules = (terms: AnyTerms, otherwise: Html, t: Messages) => {
   const { question, resolution_criteria: english = null, resolution_criteria_zh: chinese = null } = terms
   const asFrozen = html`<p dir="auto"><strong>${question}</strong></p>`
   if (english === null && chinese === null) return html`${asFrozen} ${otherwise}`
   const inEnglish = english === null ? null : html`<p lang="en">${english}</p>`
   const inChinese = chinese === null ? null : html`<p lang="zh">${chinese}</p>`
-  const [first, second] = say.tag === "en" ? [inEnglish, inChinese] : [inChinese, inEnglish]
+  const [first, second] = t.tag === "en" ? [inEnglish, inChinese] : [inChinese, inEnglish]
   return html`${asFrozen} ${first ?? second}
   ${
     first === null || second === null
       ? null
       : html`<details>
-          <summary class="small" lang=${say.otherTag}>${say.other}</summary>
+          <summary class="small" lang=${t.otherTag}>${t.other}</summary>
           ${second}
         </details>`
   }`
@@ -270,22 +270,22 @@ const rules = (terms: AnyTerms, otherwise: Html, say: Catalogue) => {
 type PublicPrediction = Results["predictions"][number]
 
 const prediction = (frame: Frame, view: PublicPrediction, { bins, type }: Results) => {
-  const { say } = frame
-  const words = say.question
-  const stake = staked(view, bins, say)
+  const { t } = frame
+  const messages = t.question
+  const stake = staked(view, bins, t)
   const hasReasons = view.reasoning !== null && view.reasoning !== ""
   return html`<tr role="row">
       <th role="rowheader" scope="row">${agentLink(frame, view.agent_id, named(view.agent_name))}</th>
       <td
         role="cell"
-        title=${view.confidence === null ? undefined : words.confidenceOf(roughly(view.confidence))}
+        title=${view.confidence === null ? undefined : messages.confidenceOf(roughly(view.confidence))}
       >
-        ${said(view, type, say)}
+        ${answerText(view, type, t)}
       </td>
-      <td role="cell">${earned(view, say)}</td>
+      <td role="cell">${earned(view, t)}</td>
       <td role="cell">
-        ${view.leaf_index === null ? null : html`<span class="quiet small">${words.entry(String(view.leaf_index))}</span>`}
-        ${proofLinks(frame, predictionProof(view.commit), words.predictionOf(view.agent_name))}
+        ${view.leaf_index === null ? null : html`<span class="quiet small">${messages.entry(String(view.leaf_index))}</span>`}
+        ${proofLinks(frame, predictionProof(view.commit), messages.predictionOf(view.agent_name))}
       </td>
     </tr>
     ${
@@ -297,7 +297,7 @@ const prediction = (frame: Frame, view: PublicPrediction, { bins, type }: Result
               ${
                 hasReasons
                   ? html`<details>
-                      <summary class="small">${words.itsReasoning}</summary>
+                      <summary class="small">${messages.itsReasoning}</summary>
                       <blockquote class="quoted">${userText(view.reasoning ?? "")}</blockquote>
                     </details>`
                   : null
@@ -316,23 +316,23 @@ const inOrder = (
 
 /** Only from the deadline on. `meaning` says how to read a prediction. */
 const predictionList = (frame: Frame, results: Results, meaning: Html) => {
-  const words = frame.say.question
+  const messages = frame.t.question
   const { prediction_count, predictions } = results
   const references = predictions.filter(({ reference }) => reference !== null)
   const answers = predictions.filter(({ reference }) => reference === null)
   const rows = (of: ReadonlyArray<PublicPrediction>) =>
     inOrder(of, results).map((view) => prediction(frame, view, results))
   if (predictions.length === 0) {
-    return html`<p>${prediction_count === 0 ? words.nobodyPredicted : words.noMorePredictions}</p>`
+    return html`<p>${prediction_count === 0 ? messages.nobodyPredicted : messages.noMorePredictions}</p>`
   }
-  return html`<p>${prediction_count === 0 ? words.nobodyPredicted : meaning}</p>
+  return html`<p>${prediction_count === 0 ? messages.nobodyPredicted : meaning}</p>
     <table class="bins settled said-by" role="table">
       <thead role="rowgroup">
         <tr role="row">
-          <th role="columnheader" scope="col">${frame.say.agent}</th>
-          <th role="columnheader" scope="col" class="number">${words.said}</th>
-          <th role="columnheader" scope="col" class="number">${words.pointsHead}</th>
-          <th role="columnheader" scope="col" class="number">${words.proof}</th>
+          <th role="columnheader" scope="col">${frame.t.agent}</th>
+          <th role="columnheader" scope="col" class="number">${messages.answer}</th>
+          <th role="columnheader" scope="col" class="number">${messages.pointsHead}</th>
+          <th role="columnheader" scope="col" class="number">${messages.proof}</th>
         </tr>
       </thead>
       <tbody role="rowgroup">
@@ -343,7 +343,7 @@ const predictionList = (frame: Frame, results: Results, meaning: Html) => {
           ? null
           : html`<tbody role="rowgroup">
               <tr role="row">
-                <th role="rowheader" scope="rowgroup" colspan="4">${words.references}</th>
+                <th role="rowheader" scope="rowgroup" colspan="4">${messages.references}</th>
               </tr>
               ${rows(references)}
             </tbody>`
@@ -353,9 +353,10 @@ const predictionList = (frame: Frame, results: Results, meaning: Html) => {
 }
 
 /** Before the deadline: only their number. */
-const sealedPredictions = (count: number, soFar: Html, { question: words }: Catalogue) =>
+const sealedPredictions = (count: number, soFar: Html, { question: messages }: Messages) =>
   html`<p>
-    ${count === 0 ? words.nobodyYet : html`${words.soFar[0]}${soFar}${words.soFar[1]}`} ${words.sealed}
+    ${count === 0 ? messages.nobodyYet : html`${messages.soFar[0]}${soFar}${messages.soFar[1]}`}
+    ${messages.sealed}
   </p>`
 
 /** Links to the same data as JSON. */
@@ -365,51 +366,51 @@ const asJson = (
   more: ReadonlyArray<readonly [path: string, name: string]> = []
 ) =>
   html`<p class="quiet small">
-    ${frame.say.asJson}
-    <a href=${frame.at(`/api/v1/eval/challenges/${challengeId}/results`)}>${frame.say.question.itsResults}</a
-    >${more.map(([path, name]) => html`${frame.say.question.and}<a href=${frame.at(path)}>${name}</a>`)}${frame.say.question.challengeId}
+    ${frame.t.asJson}
+    <a href=${frame.at(`/api/v1/eval/challenges/${challengeId}/results`)}>${frame.t.question.itsResults}</a
+    >${more.map(([path, name]) => html`${frame.t.question.and}<a href=${frame.at(path)}>${name}</a>`)}${frame.t.question.challengeId}
     <code>${challengeId}</code>
   </p>`
 
 /** Categories with their probabilities. */
 export const inWords = (
   categories: ReadonlyArray<{ readonly name: string; readonly probability: number }>,
-  say: Catalogue
+  t: Messages
 ): string =>
-  categories.map(({ name, probability: share }) => `${name} ${probability(share)}`).join(say.question.and)
+  categories.map(({ name, probability: share }) => `${name} ${probability(share)}`).join(t.question.and)
 
 /** The name of an outcome: that of a category is its own. */
-const outcomeName = (name: string, type: ChallengeSummary["type"], { question }: Catalogue): string => {
+const outcomeName = (name: string, type: ChallengeSummary["type"], { question }: Messages): string => {
   const names: Readonly<Record<string, string>> = type === "price_event" ? question.yesAndNo : question.sides
   return names[name] ?? name
 }
 
 /** What a prediction says, in its form. A confidence c is a probability of (1 + c) / 2. */
-export const said = (
+export const answerText = (
   { probabilities, quantiles, samples, ...values }: typeof PredictionValues.Type,
   type: ChallengeSummary["type"],
-  say = catalogues.en
+  t = allMessages.en
 ): string => {
   if (probabilities !== null) {
     const named = Object.entries(probabilities).map(([name, probability]) => ({
-      name: outcomeName(name, type, say),
+      name: outcomeName(name, type, t),
       probability
     }))
     return inWords(
       named.toSorted((a, b) => b.probability - a.probability),
-      say
+      t
     )
   }
   if (quantiles !== null) {
-    return quantiles.map(({ p, value }) => `${probability(p)}: ${forecastOf(value)}`).join(say.question.and)
+    return quantiles.map(({ p, value }) => `${probability(p)}: ${forecastOf(value)}`).join(t.question.and)
   }
   const middle = `${forecastOf(values.predicted_value ?? 0)} ± ${forecastOf(values.predicted_std ?? 0)}`
-  if (samples !== null) return say.samplesOf(String(samples.length), middle)
+  if (samples !== null) return t.samplesOf(String(samples.length), middle)
   if (values.direction === null) return middle
-  return `${sideOf(values.direction, type === "price_event", say)} ${probability((1 + (values.confidence ?? 0)) / 2)}`
+  return `${sideOf(values.direction, type === "price_event", t)} ${probability((1 + (values.confidence ?? 0)) / 2)}`
 }
 
-const verdictBadge = (isCorrect: boolean, { question }: Catalogue) =>
+const verdictBadge = (isCorrect: boolean, { question }: Messages) =>
   isCorrect ? badge("success", question.right) : badge("problem", question.wrong)
 
 /** Null before the settlement. Numeric forecasts have a CRPS instead of right or wrong. */
@@ -420,13 +421,13 @@ const earned = (
     probabilities,
     score
   }: typeof PredictionVerdict.Type & Pick<typeof PredictionValues.Type, "probabilities">,
-  say: Catalogue
+  t: Messages
 ): Html => {
   if (score === null) return null
   const what = probabilities === null ? "CRPS" : "RPS"
-  return html`${is_correct === null ? null : verdictBadge(is_correct, say)}
+  return html`${is_correct === null ? null : verdictBadge(is_correct, t)}
     ${crps === null ? null : html`<span class="quiet">${what} ${roughly(Number(crps.toPrecision(3)))}</span>`}
-    <strong class="numeric">${say.question.points(score.toFixed(2))}</strong>`
+    <strong class="numeric">${t.question.points(score.toFixed(2))}</strong>`
 }
 
 type Version = Results["versions"][number]
@@ -434,22 +435,22 @@ type Version = Results["versions"][number]
 const decided = (
   { actual_value, close_price, result }: Version,
   { bins, type, unit }: Results,
-  say: Catalogue
+  t: Messages
 ): string => {
-  const price = close_price === null ? "" : say.question.byPrice(number(close_price))
+  const price = close_price === null ? "" : t.question.byPrice(number(close_price))
   const outcome_name =
     bins?.find(({ index, name }) => name !== undefined && index === actual_value)?.name ?? null
-  const outcome = formatOutcome({ actual_value, outcome_name, result, type, unit }, say) ?? say.cameToNothing
+  const outcome = formatOutcome({ actual_value, outcome_name, result, type, unit }, t) ?? t.cameToNothing
   return `${outcome}${result === null ? "" : price}`
 }
 
-const versionItem = (view: Version, results: Results, isNewest: boolean, say: Catalogue) =>
+const versionItem = (view: Version, results: Results, isNewest: boolean, t: Messages) =>
   html`<li>
     <p class="row">
-      <strong>${say.question.version(String(view.version))}</strong>
-      <span>${decided(view, results, say)}</span>
-      <span>${at(view.settled_at, say)}</span>
-      ${isNewest ? html`<span>${say.question.thisCounts}</span>` : null}
+      <strong>${t.question.version(String(view.version))}</strong>
+      <span>${decided(view, results, t)}</span>
+      <span>${at(view.settled_at, t)}</span>
+      ${isNewest ? html`<span>${t.question.thisCounts}</span>` : null}
     </p>
     ${view.reason === null ? null : quoted(view.reason)}
   </li>`
@@ -457,74 +458,70 @@ const versionItem = (view: Version, results: Results, isNewest: boolean, say: Ca
 /** The time of the settlement and, when amended, of the version that counts, which the page shows. */
 const settledFacts = (
   { resolved_at, settlement }: Results,
-  say: Catalogue
+  t: Messages
 ): ReadonlyArray<readonly [term: string, fact: Html]> => {
   if (resolved_at === null) return []
-  const { amended, byVersion, firstSettled, settled } = say.question
-  const first = at(resolved_at, say)
+  const { amended, byVersion, firstSettled, settled } = t.question
+  const first = at(resolved_at, t)
   return settlement?.amended === true
     ? [
-        [amended, at(settlement.settled_at, say)],
+        [amended, at(settlement.settled_at, t)],
         [firstSettled, html`${first}${byVersion[0]}<a href="#versions">${byVersion[1]}</a>`]
       ]
     : [[settled, first]]
 }
 
-const amendedNotice = ({ pool, settlement }: Results, { question: words }: Catalogue) =>
+const amendedNotice = ({ pool, settlement }: Results, { question: messages }: Messages) =>
   settlement?.amended === true
     ? notice(
         "warning",
-        words.amendedWhy,
-        html`${words.scoredAnew} ${pool === null ? null : words.poolStays}
-          <a href="#versions">${words.allVersions[0]}</a>${words.allVersions[1]}`
+        messages.amendedWhy,
+        html`${messages.scoredAnew} ${pool === null ? null : messages.poolStays}
+          <a href="#versions">${messages.allVersions[0]}</a>${messages.allVersions[1]}`
       )
     : null
 
 /** All versions, newest first. */
-const versions = (results: Results, say: Catalogue) => {
+const versions = (results: Results, t: Messages) => {
   const { settlement, versions: all } = results
   return settlement?.amended === true
     ? html`<section aria-labelledby="versions">
-        <h2 id="versions">${say.question.versions}</h2>
+        <h2 id="versions">${t.question.versions}</h2>
         <ol class="rows" reversed>
-          ${all.toReversed().map((view) => versionItem(view, results, view.version === settlement.version, say))}
+          ${all.toReversed().map((view) => versionItem(view, results, view.version === settlement.version, t))}
         </ol>
       </section>`
     : null
 }
 
 /** An agent's stake and reward; null without a stake. */
-const staked = (
-  { reward, stake, stake_bin }: PublicPrediction,
-  bins: Results["bins"],
-  say: Catalogue
-): Html => {
+const staked = ({ reward, stake, stake_bin }: PublicPrediction, bins: Results["bins"], t: Messages): Html => {
   if (stake === null) return null
-  const on = rangeAt(bins, stake_bin, say)
+  const on = rangeAt(bins, stake_bin, t)
   return html`<p class="small">
-    ${say.question.staked(credits(stake, say), on, reward === null ? null : credits(reward, say))}
+    ${t.question.staked(credits(stake, t), on, reward === null ? null : credits(reward, t))}
   </p>`
 }
 
 type Meaning = readonly [title: string, meaning: string]
 
 /** How entries of this challenge type are explained. */
-export interface RecordWords {
+export interface RecordMessages {
   readonly settled: string
   readonly amended: string
   readonly workOut: string
 }
 
 const entryMeanings = (
-  { amended, settled }: RecordWords,
-  { question: words }: Catalogue
+  { amended, settled }: RecordMessages,
+  { question: messages }: Messages
 ): ReadonlyMap<string, Meaning> =>
   new Map([
-    ["challenge.create", [words.entries.created, words.createdIs]],
-    ["challenge.close", [words.entries.closed, words.closedIs]],
-    ["settlement", [words.entries.settled, settled]],
-    ["amendment", [words.entries.amended, amended]],
-    ["void", [words.entries.ended, words.endedIs]]
+    ["challenge.create", [messages.entries.created, messages.createdIs]],
+    ["challenge.close", [messages.entries.closed, messages.closedIs]],
+    ["settlement", [messages.entries.settled, settled]],
+    ["amendment", [messages.entries.amended, amended]],
+    ["void", [messages.entries.ended, messages.endedIs]]
   ])
 
 const endingEntries: ReadonlySet<string> = new Set(["settlement", "amendment", "void"])
@@ -538,26 +535,26 @@ interface LogRecord {
 
 const logEntry = (
   frame: Frame,
-  { challengeId, words }: { readonly challengeId: string; readonly words: RecordWords },
+  { challengeId, messages }: { readonly challengeId: string; readonly messages: RecordMessages },
   { entry, isNewest }: { readonly entry: ChallengeEntry; readonly isNewest: boolean }
 ) => {
-  const { say } = frame
-  const [title, meaning] = entryMeanings(words, say).get(entry.type) ?? [entry.type, ""]
-  const version = entry.version > 1 ? say.question.versionAfter(String(entry.version)) : ""
+  const { t } = frame
+  const [title, meaning] = entryMeanings(messages, t).get(entry.type) ?? [entry.type, ""]
+  const version = entry.version > 1 ? t.question.versionAfter(String(entry.version)) : ""
   const proof =
     isNewest && endingEntries.has(entry.type) ? settlementProof(challengeId) : entryProof(entry.leaf_index)
   return html`<li>
     <p class="row">
       <strong>${title}${version}</strong>
-      <span>${say.question.entry(String(entry.leaf_index))}</span>
-      ${proofLinks(frame, proof, say.question.entryOf(`${title}${version}`))}
+      <span>${t.question.entry(String(entry.leaf_index))}</span>
+      ${proofLinks(frame, proof, t.question.entryOf(`${title}${version}`))}
     </p>
     <p class="quiet small">${meaning}</p>
   </li>`
 }
 
-const logRecord = (frame: Frame, { challengeId, entries, stalled }: LogRecord, words: RecordWords) => {
-  const { question } = frame.say
+const logRecord = (frame: Frame, { challengeId, entries, stalled }: LogRecord, messages: RecordMessages) => {
+  const { question } = frame.t
   const [take, check, further] = question.takeProof
   return html`<section aria-labelledby="record">
     <h2 id="record">${question.record}</h2>
@@ -570,7 +567,7 @@ const logRecord = (frame: Frame, { challengeId, entries, stalled }: LogRecord, w
               ${entries.map((entry, index) =>
                 logEntry(
                   frame,
-                  { challengeId, words },
+                  { challengeId, messages },
                   {
                     entry,
                     isNewest: index === entries.length - 1
@@ -585,7 +582,7 @@ const logRecord = (frame: Frame, { challengeId, entries, stalled }: LogRecord, w
         <li>${take}<a href=${frame.at(verifyPage())}>${check}</a>${further}</li>
         <li>${question.whatProofShows}</li>
         <li>${question.placeBelow}</li>
-        <li>${words.workOut}</li>
+        <li>${messages.workOut}</li>
       </ol>
     </details>
   </section>`

@@ -4,13 +4,13 @@ import { accountPage } from "../../../services/Operators.ts"
 import { creditPage } from "../../../services/Payments.ts"
 import { lengthOf } from "../assets/inBrowser/lengths.ts"
 import { agentPage, apiKeysPage, assetPage, noticesPage, verifyPage } from "../paths.ts"
-import { catalogues } from "../catalogue/catalogue.ts"
+import { allMessages } from "../messages/messages.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import { formTokenField } from "./layout.ts"
 import type { Frame } from "./layout.ts"
-import { markOf } from "./marks.ts"
-import { creditNumber } from "./words.ts"
+import { assetIcon } from "./assetIcon.ts"
+import { creditNumber } from "./format.ts"
 
 /** Never conveyed by colour alone. */
 export type Tone = "info" | "success" | "warning" | "problem"
@@ -54,8 +54,8 @@ export const facts = (entries: ReadonlyArray<readonly [term: Html, fact: Html]>)
 export type Cell = readonly [name: string, value: Html]
 
 /** What a page answers first: the first cell is larger than all other text of it. Cells that are null are left out. */
-export const atAGlance = (cells: ReadonlyArray<Cell>, say = catalogues.en) =>
-  html`<dl class="answer" aria-label=${say.atAGlance}>
+export const summaryCells = (cells: ReadonlyArray<Cell>, t = allMessages.en) =>
+  html`<dl class="answer" aria-label=${t.summaryCells}>
     ${cells
       .filter(([, value]) => value !== null)
       .map(
@@ -68,20 +68,20 @@ export const atAGlance = (cells: ReadonlyArray<Cell>, say = catalogues.en) =>
   </dl>`
 
 /** Right or wrong, answer by answer. */
-export const lastOnes = (form: ReadonlyArray<boolean>, say = catalogues.en) =>
-  html`${say.rightOnes(form.filter(Boolean).length)}
+export const recentForm = (form: ReadonlyArray<boolean>, t = allMessages.en) =>
+  html`${t.rightOnes(form.filter(Boolean).length)}
     <span class="form" aria-hidden="true"
       >${form.map((isGood) => html`<i class=${isGood ? "good" : "bad"}></i>`)}</span
     >`
 
-export const instant = (at: DateTime.Utc, { dates } = catalogues.en) => {
-  const words = DateTime.formatUtc(at, { locale: dates, dateStyle: "long", timeStyle: "short" })
-  return html`<time datetime=${DateTime.formatIso(at)}>${words} UTC</time>`
+export const instant = (at: DateTime.Utc, { dates } = allMessages.en) => {
+  const text = DateTime.formatUtc(at, { locale: dates, dateStyle: "long", timeStyle: "short" })
+  return html`<time datetime=${DateTime.formatIso(at)}>${text} UTC</time>`
 }
 
-export const day = (at: DateTime.Utc, { dates } = catalogues.en) => {
-  const words = DateTime.formatUtc(at, { locale: dates, dateStyle: "long" })
-  return html`<time datetime=${DateTime.formatIsoDateUtc(at)}>${words}</time>`
+export const day = (at: DateTime.Utc, { dates } = allMessages.en) => {
+  const text = DateTime.formatUtc(at, { locale: dates, dateStyle: "long" })
+  return html`<time datetime=${DateTime.formatIsoDateUtc(at)}>${text}</time>`
 }
 
 /** A number with its noun. */
@@ -89,11 +89,11 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`
 
 /** An amount of credit, in words. */
-export const credits = (micro: bigint, say = catalogues.en): string =>
-  say.credits(creditNumber(micro), micro === 1_000_000n)
+export const credits = (micro: bigint, t = allMessages.en): string =>
+  t.credits(creditNumber(micro), micro === 1_000_000n)
 
 /** The time left, with the exact moment as title and for machines. */
-export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc, { dates, tag } = catalogues.en) => {
+export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc, { dates, tag } = allMessages.en) => {
   const moment = DateTime.formatUtc(until, { locale: dates, dateStyle: "long", timeStyle: "short" })
   return html`<time class="countdown" datetime=${DateTime.formatIso(until)} title=${`${moment} UTC`}
     >${lengthOf(DateTime.toEpochMillis(until) - DateTime.toEpochMillis(now), tag)}</time
@@ -133,7 +133,7 @@ export const agentLink = (frame: Frame, agentId: string, name: Html) =>
 
 /** The key of an asset or a series, which leads to its page. */
 export const assetTag = (frame: Frame, key: string) =>
-  html`<a class="tag" href=${frame.at(assetPage(key))}>${markOf(key)}${key}</a>`
+  html`<a class="tag" href=${frame.at(assetPage(key))}>${assetIcon(key)}${key}</a>`
 
 /** A filter of a list. */
 export const choices = (
@@ -233,9 +233,9 @@ export const entryProof = (leafIndex: number) => `/api/v1/log/proof/entry/${leaf
 /** `of` names the target for screen readers, which list links out of context. */
 export const proofLinks = (frame: Frame, path: string, of: string) =>
   html`<span class="links">
-    <a href=${frame.at(path)} aria-label=${frame.say.proofFileOf(of)} download>${frame.say.proofFile}</a>
-    <a href=${frame.at(verifyPage(frame.at(path)))} aria-label=${frame.say.checkProofOf(of)}
-      >${frame.say.checkProof}</a
+    <a href=${frame.at(path)} aria-label=${frame.t.proofFileOf(of)} download>${frame.t.proofFile}</a>
+    <a href=${frame.at(verifyPage(frame.at(path)))} aria-label=${frame.t.checkProofOf(of)}
+      >${frame.t.checkProof}</a
     >
   </span>`
 
@@ -247,7 +247,7 @@ export const nextPage = (frame: Frame, path: string, cursor: string | null) =>
         <a
           class="button secondary"
           href=${frame.at(`${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ cursor }).toString()}`)}
-          >${frame.say.nextPage}</a
+          >${frame.t.nextPage}</a
         >
       </p>`
 
@@ -259,7 +259,7 @@ const pages = [
 ] as const
 
 export const accountTabs = (frame: Frame, here: (typeof pages)[number][0]) => {
-  const { account, tabs } = frame.say.owners
+  const { account, tabs } = frame.t.owners
   return choices(
     account,
     pages.map(([name, path]) => ({ name: tabs[name], href: frame.at(path), isChosen: name === here }))

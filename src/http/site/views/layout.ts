@@ -19,7 +19,7 @@ import {
   withLanguage
 } from "../paths.ts"
 import type { FeedLink } from "../paths.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import type { Messages } from "../messages/messages.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
@@ -34,7 +34,7 @@ export interface Frame {
   readonly formToken: string
   /** The display name of the identity provider. */
   readonly providerName: string | null
-  readonly say: Catalogue
+  readonly t: Messages
   /** The path of a page for one person, which is in the other language, too. */
   readonly translation?: string
   /** The texts of the operator that there are. */
@@ -111,33 +111,33 @@ export const searchForm = (frame: Frame, text = "", where: "page" | "masthead" =
   html`<form
     class="search"
     role="search"
-    aria-label=${where === "page" ? frame.say.whatToFind : frame.say.site}
+    aria-label=${where === "page" ? frame.t.whatToFind : frame.t.site}
     method="get"
     action=${frame.at(searchPage())}
   >
-    <label class="unseen" for=${`q-${where}`}>${frame.say.search}</label>
+    <label class="unseen" for=${`q-${where}`}>${frame.t.search}</label>
     <input
       id=${`q-${where}`}
       name="q"
       type="search"
-      placeholder=${where === "page" ? undefined : frame.say.search}
+      placeholder=${where === "page" ? undefined : frame.t.search}
       maxlength="100"
       value=${text}
     />
     ${languageField(frame, searchPage())}
-    ${where === "page" ? html`<button>${frame.say.search}</button>` : null}
+    ${where === "page" ? html`<button>${frame.t.search}</button>` : null}
   </form>`
 
 const accountMenu = (frame: Frame) =>
   frame.operator === null
-    ? html`<nav class="account" aria-label=${frame.say.account}>
-        <a href=${frame.at(accountPage)}>${frame.say.forOwners}</a>
+    ? html`<nav class="account" aria-label=${frame.t.account}>
+        <a href=${frame.at(accountPage)}>${frame.t.forOwners}</a>
       </nav>`
-    : html`<nav class="account" aria-label=${frame.say.account}>
-        <a href=${frame.at(accountPage)}>${frame.say.yourAgents}</a>
+    : html`<nav class="account" aria-label=${frame.t.account}>
+        <a href=${frame.at(accountPage)}>${frame.t.yourAgents}</a>
         <form class="inline" method="post" action=${frame.at("/sign-out")}>
           <input type="hidden" name=${formTokenField} value=${frame.formToken} />
-          <button>${frame.say.signOut}</button>
+          <button>${frame.t.signOut}</button>
         </form>
       </nav>`
 
@@ -150,7 +150,7 @@ const structured = (about: Readonly<Record<string, unknown>>) =>
     }}
   />`
 
-const otherLanguage = ({ tag }: Catalogue) => (tag === "en" ? "zh" : "en")
+const otherLanguage = ({ tag }: Messages) => (tag === "en" ? "zh" : "en")
 
 /** What a link to the page shows elsewhere (OpenGraph), and the one address that it is to be found at. */
 const unfurling = (
@@ -159,7 +159,7 @@ const unfurling = (
   {
     about,
     translation,
-    description = frame.say.slogan,
+    description = frame.t.slogan,
     path,
     picture = pictureOf(homePage)
   }: Omit<Page, "title" | "content">
@@ -180,7 +180,7 @@ const unfurling = (
         ? null
         : html`<link
             rel="alternate"
-            hreflang=${frame.say.otherTag}
+            hreflang=${frame.t.otherTag}
             href=${frame.origin + frame.at(translation)}
           />`
     }
@@ -206,9 +206,9 @@ export const document = (
     ...page
   }: Page
 ): Html => {
-  const { say } = frame
-  const other = translation === undefined ? undefined : withLanguage(translation, otherLanguage(say))
-  return html`<html lang=${say.tag}>
+  const { t } = frame
+  const other = translation === undefined ? undefined : withLanguage(translation, otherLanguage(t))
+  return html`<html lang=${t.tag}>
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -232,15 +232,15 @@ export const document = (
       )}
     </head>
     <body class=${width}>
-      <a class="skip" href="#content">${say.skip}</a>
+      <a class="skip" href="#content">${t.skip}</a>
       <header class="masthead">
         <div>
           <a class="wordmark" href=${frame.at(homePage)}>${mark}Auspex</a>
-          <nav aria-label=${say.site}>
+          <nav aria-label=${t.site}>
             ${menu.map(
               ([path, name]) =>
                 html`<a href=${frame.at(path)} aria-current=${path === below ? "page" : undefined}
-                  >${say[name]}</a
+                  >${t[name]}</a
                 >`
             )}
           </nav>
@@ -253,16 +253,14 @@ export const document = (
       <p class="unseen" id="live" role="status"></p>
       <footer class="colophon">
         <div>
-          <span>${say.slogan}</span>
-          <nav aria-label=${say.about}>
-            ${about.map(([path, name]) => html`<a href=${frame.at(path)}>${say[name]}</a>`)}
-            ${frame.legal.map((name) => html`<a href=${frame.at(legalPage(name))}>${say[name]}</a>`)}
+          <span>${t.slogan}</span>
+          <nav aria-label=${t.about}>
+            ${about.map(([path, name]) => html`<a href=${frame.at(path)}>${t[name]}</a>`)}
+            ${frame.legal.map((name) => html`<a href=${frame.at(legalPage(name))}>${t[name]}</a>`)}
             ${
               other === undefined
                 ? null
-                : html`<a href=${frame.at(other)} lang=${say.otherTag} hreflang=${say.otherTag}
-                    >${say.other}</a
-                  >`
+                : html`<a href=${frame.at(other)} lang=${t.otherTag} hreflang=${t.otherTag}>${t.other}</a>`
             }
           </nav>
         </div>
@@ -273,7 +271,7 @@ export const document = (
 
 /** A part of a page, for a frame on another site: its links open a window of their own. */
 export const embedded = (frame: Frame, title: string, content: Html): Html => html`
-  <html lang=${frame.say.tag}>
+  <html lang=${frame.t.tag}>
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />

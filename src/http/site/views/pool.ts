@@ -3,15 +3,15 @@ import { DateTime } from "effect"
 import type { Results } from "../../../services/Arenas.ts"
 import type { PoolOdds } from "../../../services/Pools.ts"
 import type { MacroChallenge } from "../../../services/domain/Challenge.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import type { Messages } from "../messages/messages.ts"
 import { badge, credits, facts, instant } from "./components.ts"
 import { html } from "./html.ts"
-import { creditNumber, number } from "./words.ts"
+import { creditNumber, number } from "./format.ts"
 
 type Bin = MacroChallenge["bins"][number]
 
 /** What a bin holds, in words. */
-export const binRange = ({ high, low, name }: Bin, { question: { pool } }: Catalogue): string => {
+export const binRange = ({ high, low, name }: Bin, { question: { pool } }: Messages): string => {
   if (name !== undefined) return name
   if (low === null) return high === null ? pool.anyValue : pool.below(number(high))
   return high === null ? pool.andAbove(number(low)) : pool.toBelow(number(low), number(high))
@@ -21,22 +21,25 @@ export const binRange = ({ high, low, name }: Bin, { question: { pool } }: Catal
 export const rangeAt = (
   bins: ReadonlyArray<Bin> | null,
   index: number | null,
-  say: Catalogue
+  t: Messages
 ): string | null => {
   const bin = bins?.find((each) => each.index === index)
-  return bin === undefined ? null : binRange(bin, say)
+  return bin === undefined ? null : binRange(bin, t)
 }
 
-type Words = Catalogue["question"]["pool"]
+type PoolMessages = Messages["question"]["pool"]
 
-const outcome = ({ outcome: how, winning_bin }: NonNullable<Results["pool"]>, words: Words): string => {
-  if (how === "paid") return words.toWinners
-  return winning_bin === null ? words.voidWithoutValue : words.voidWithoutStake
+const outcome = (
+  { outcome: how, winning_bin }: NonNullable<Results["pool"]>,
+  messages: PoolMessages
+): string => {
+  if (how === "paid") return messages.toWinners
+  return winning_bin === null ? messages.voidWithoutValue : messages.voidWithoutStake
 }
 
-const marks = (index: number, { bin, pool }: Results, words: Words) =>
-  html`${index === bin ? badge("info", words.came) : null}
-  ${pool?.outcome === "paid" && index === pool.winning_bin ? badge("success", words.won) : null}`
+const marks = (index: number, { bin, pool }: Results, messages: PoolMessages) =>
+  html`${index === bin ? badge("info", messages.came) : null}
+  ${pool?.outcome === "paid" && index === pool.winning_bin ? badge("success", messages.won) : null}`
 
 /** Further rows are behind a disclosure. */
 const maxAtOnce = 15
@@ -53,20 +56,20 @@ const shareBar = (share: number, isWhereItCame: boolean) =>
     />
   </svg>`
 
-const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results, say: Catalogue) => {
-  const words = say.question.pool
+const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results, t: Messages) => {
+  const messages = t.question.pool
   return html`<details open=${odds.bins.length <= maxAtOnce}>
-    <summary>${words.bins(terms.unit)}</summary>
+    <summary>${messages.bins(terms.unit)}</summary>
     <table class="board unranked" role="table">
       <thead role="rowgroup">
         <tr role="row">
-          <th role="columnheader" scope="col" class="agent">${words.bin}</th>
-          <th role="columnheader" scope="col" class="number">${words.share}</th>
+          <th role="columnheader" scope="col" class="agent">${messages.bin}</th>
+          <th role="columnheader" scope="col" class="number">${messages.share}</th>
           <th role="columnheader" scope="col" class="scale">
-            <span class="unseen">${words.shareDrawn}</span>
+            <span class="unseen">${messages.shareDrawn}</span>
           </th>
-          <th role="columnheader" scope="col" class="number">${words.credits}</th>
-          <th role="columnheader" scope="col" class="number">${words.agents}</th>
+          <th role="columnheader" scope="col" class="number">${messages.credits}</th>
+          <th role="columnheader" scope="col" class="number">${messages.agents}</th>
         </tr>
       </thead>
       <tbody role="rowgroup">
@@ -74,12 +77,14 @@ const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results, say: 
           (bin) =>
             html`<tr role="row">
               <th role="rowheader" scope="row" class="agent">
-                ${binRange(bin, say)} ${marks(bin.index, results, words)}
+                ${binRange(bin, t)} ${marks(bin.index, results, messages)}
               </th>
               <td role="cell" class="number">${(bin.share * 100).toFixed(1)} %</td>
               <td role="cell" class="scale">${shareBar(bin.share, bin.index === results.bin)}</td>
-              <td role="cell" class="number more" data-label=${words.credits}>${creditNumber(bin.staked)}</td>
-              <td role="cell" class="number more" data-label=${words.agents}>${bin.stakers}</td>
+              <td role="cell" class="number more" data-label=${messages.credits}>
+                ${creditNumber(bin.staked)}
+              </td>
+              <td role="cell" class="number more" data-label=${messages.agents}>${bin.stakers}</td>
             </tr>`
         )}
       </tbody>
@@ -88,22 +93,22 @@ const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results, say: 
 }
 
 /** The credit pool of a macro challenge: stakes by bin and, once settled, the payout. */
-export const poolSection = (terms: MacroChallenge, odds: PoolOdds, results: Results, say: Catalogue) => {
+export const poolSection = (terms: MacroChallenge, odds: PoolOdds, results: Results, t: Messages) => {
   const { pool } = results
-  const { pool: words, rewardPool } = say.question
+  const { pool: messages, rewardPool } = t.question
   const counted = odds.counts_as_of === terms.deadline ? null : odds.counts_as_of
   return html`<section aria-labelledby="pool">
-    <h2 id="pool">${words.title}</h2>
-    <p>${words.rules}${counted === null ? null : html` ${words.inSteps}`}</p>
+    <h2 id="pool">${messages.title}</h2>
+    <p>${messages.rules}${counted === null ? null : html` ${messages.inSteps}`}</p>
     ${facts([
-      [rewardPool, say.credits(String(terms.reward_pool), false)],
-      [words.staked, words.stakedBy(credits(odds.total, say), String(odds.stakers), odds.stakers === 1)],
-      [words.counted, counted === null ? null : instant(DateTime.makeUnsafe(counted), say)],
-      [words.outcome, pool === null ? null : outcome(pool, words)],
-      [words.winningBin, pool?.outcome === "paid" ? rangeAt(terms.bins, pool.winning_bin, say) : null],
-      [words.paid, pool === null ? null : words.paidOut(credits(pool.paid, say))]
+      [rewardPool, t.credits(String(terms.reward_pool), false)],
+      [messages.staked, messages.stakedBy(credits(odds.total, t), String(odds.stakers), odds.stakers === 1)],
+      [messages.counted, counted === null ? null : instant(DateTime.makeUnsafe(counted), t)],
+      [messages.outcome, pool === null ? null : outcome(pool, messages)],
+      [messages.winningBin, pool?.outcome === "paid" ? rangeAt(terms.bins, pool.winning_bin, t) : null],
+      [messages.paid, pool === null ? null : messages.paidOut(credits(pool.paid, t))]
     ])}
-    ${binTable(terms, odds, results, say)}
-    <p class="quiet small">${words.note}</p>
+    ${binTable(terms, odds, results, t)}
+    <p class="quiet small">${messages.note}</p>
   </section>`
 }

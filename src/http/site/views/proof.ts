@@ -1,6 +1,6 @@
 /** The one place that says what an agent's days prove, for boards, pages and whatever else tells of it. */
 import type { SkillFields } from "../../../services/Skill.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import type { Messages } from "../messages/messages.ts"
 
 interface Proven {
   readonly evidence: (typeof SkillFields.evidence)["Type"]
@@ -10,9 +10,9 @@ interface Proven {
 }
 
 /** One sentence about the agent and the random walk; null where nothing is to be said. */
-export const proofOf = ({ evidence, isReference, needed }: Proven, say: Catalogue): string | null => {
+export const proofOf = ({ evidence, isReference, needed }: Proven, t: Messages): string | null => {
   if (isReference || evidence === null) return null
-  if (evidence.told) return say.told
-  if (evidence.sequence[1] < 0) return say.worse
-  return needed === null ? say.notAhead : say.ahead(String(needed), needed === 1)
+  if (evidence.told) return t.told
+  if (evidence.sequence[1] < 0) return t.worse
+  return needed === null ? t.notAhead : t.ahead(String(needed), needed === 1)
 }

@@ -44,7 +44,7 @@ import { textsOf } from "../../mail/language.ts"
 import { makeSecretRotation, makeTokenFailures } from "./credentials.ts"
 import { requestedScopesOf } from "./scopes.ts"
 import { submitUrl } from "./pendingChallenge.ts"
-import { nameTag } from "../nameTag.ts"
+import { disambiguator } from "../disambiguator.ts"
 import { insertAgentNotices } from "../notices/insertNotices.ts"
 
 const {
@@ -357,7 +357,7 @@ const make = Effect.gen(function* () {
   const profile: Registry["Service"]["profile"] = Effect.fn("Registry.profile")(function* (agentId) {
     if (!isUuid(agentId)) return yield* NotFound.agent(agentId)
     const found = yield* profileRow(sql`
-      select a.id::text as agent_id, name, ${nameTag(sql)} as name_tag, type, bio, languages, model_provider, model_name,
+      select a.id::text as agent_id, name, ${disambiguator(sql)} as name_tag, type, bio, languages, model_provider, model_name,
              model_version, model_capability_tag, operator_contact, hosting_mode, policy_profile, owner_org, disclosure_level,
              default_spaces, auth_method, ${requestedScopesOf(sql)} as requested_scopes, credit_arena_enabled, ${settings.site} as site,
              ${isoTimestamp(sql, "provisional_until")} as provisional_until, provisional_until as grace_ends,
@@ -454,7 +454,7 @@ const make = Effect.gen(function* () {
     function* (viewer, agentId) {
       const found = isUuid(agentId)
         ? yield* publicProfileRow(sql`
-          select a.id::text as agent_id, name, ${nameTag(sql)} as name_tag, type, bio, languages, model_provider, model_name,
+          select a.id::text as agent_id, name, ${disambiguator(sql)} as name_tag, type, bio, languages, model_provider, model_name,
                  model_version, model_capability_tag, hosting_mode, owner_org, default_spaces, ${settings.site} as site,
                  case when claimed_at is null then 'unverified' else 'verified' end as verification_status,
                  a.suspended_at is not null as suspended,
@@ -503,7 +503,7 @@ const make = Effect.gen(function* () {
   })
 
   const actions: Registry["Service"]["actions"] = Effect.fn("Registry.actions")(function* (agentId, page) {
-    const { after, cut, limit } = yield* pages.open(page)
+    const { after, toPage, limit } = yield* pages.decode(page)
     const agent = sql`${agentId}::uuid`
     const newest = sql`${pageAfter(sql, "id <", after)} order by id desc limit ${limit}`
     // UUIDv7 orders all kinds alike. Each kind is read by its index for no more than a page, and full rows only for the page.
@@ -554,7 +554,7 @@ const make = Effect.gen(function* () {
              end as action
         from newest n
        order by n.id desc`)
-    return cut(
+    return toPage(
       rows.map((row) => row.action),
       (last) => last.action_id
     )

@@ -96,19 +96,19 @@ const make = Effect.gen(function* () {
   })
 
   const list: Archive["Service"]["list"] = Effect.fn("Archive.list")(function* (page) {
-    const { after, cut, limit } = yield* tournamentPages.open(page)
+    const { after, toPage, limit } = yield* tournamentPages.decode(page)
     const rows = yield* tournaments(sql`
       select ${columns} from archived_tournaments
        ${whenGiven(sql, after, (last) => sql`where (ended_at, slug) < (${last.ended_at}::timestamptz, ${last.slug})`)}
        order by archived_tournaments.ended_at desc, slug desc
        limit ${limit}`)
-    return cut(rows, ({ ended_at, slug }) => ({ ended_at, slug }))
+    return toPage(rows, ({ ended_at, slug }) => ({ ended_at, slug }))
   })
 
   const get: Archive["Service"]["get"] = Effect.fn("Archive.get")(function* (slug, page) {
     const unknown = new NotFound({ detail: `No tournament is archived as ${slug.slice(0, 64)}.` })
     if (!isSlug(slug)) return yield* unknown
-    const { after, cut, limit } = yield* positionPages.open(page, slug)
+    const { after, toPage, limit } = yield* positionPages.decode(page, slug)
     const found = yield* tournament(sql`select ${columns} from archived_tournaments where slug = ${slug}`)
     if (Option.isNone(found)) return yield* unknown
     const rows = yield* challenges(sql`
@@ -119,7 +119,7 @@ const make = Effect.gen(function* () {
        where tournament = ${slug} and position > ${after?.position ?? 0}
        order by position
        limit ${limit}`)
-    const { items, next_cursor } = cut(rows, ({ position }) => ({ position }))
+    const { items, next_cursor } = toPage(rows, ({ position }) => ({ position }))
     return { ...found.value, challenges: items, next_cursor }
   })
 

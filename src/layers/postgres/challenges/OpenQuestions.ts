@@ -233,7 +233,7 @@ const make = Effect.gen(function* () {
 
   const list: OpenQuestions["Service"]["list"] = Effect.fn("OpenQuestions.list")(
     function* (filter, page, agentId) {
-      const { after, cut, limit } = yield* pages.open(page, whichOf(filter))
+      const { after, toPage, limit } = yield* pages.decode(page, whichOf(filter))
       const now = yield* DateTime.now
       const beyond =
         after === undefined
@@ -249,7 +249,7 @@ const make = Effect.gen(function* () {
         agentId,
         now
       )
-      return cut(rows.map(toQuestion(agentId)), (last) => ({
+      return toPage(rows.map(toQuestion(agentId)), (last) => ({
         deadline: last.deadline,
         id: last.challenge_id
       }))

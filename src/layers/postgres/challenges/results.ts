@@ -12,7 +12,7 @@ import { isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { findAll, findOption, isoTimestamp, pageAfter, when, whenGiven } from "../sql.ts"
-import { nameTag } from "../nameTag.ts"
+import { disambiguator } from "../disambiguator.ts"
 import {
   challengeOf,
   countsOfChallenge,
@@ -88,7 +88,7 @@ export const makeResults = Effect.gen(function* () {
 
   const results: Arenas["Service"]["results"] = Effect.fn("Arenas.results")(function* (challengeId, page) {
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
-    const { after, cut, limit } = yield* resultPages.open(page, challengeId.toLowerCase())
+    const { after, toPage, limit } = yield* resultPages.decode(page, challengeId.toLowerCase())
     const now = yield* DateTime.now
     const found = yield* resultRow(sql`
       select c.id::text as challenge_id, c.type, c.kind, c.question, c.resolution_criteria, c.resolution_criteria_zh,
@@ -127,7 +127,7 @@ export const makeResults = Effect.gen(function* () {
     const { pool } = result
     const rows = past_deadline
       ? yield* resultPredictions(sql`
-          select p.agent_id::text, a.name as agent_name, ${nameTag(sql)} as name_tag, a.reference, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
+          select p.agent_id::text, a.name as agent_name, ${disambiguator(sql)} as name_tag, a.reference, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
                  b.stake, b.stake_bin, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql)}
             from (
               select distinct on (agent_id) agent_id, form, direction, confidence, predicted_value, predicted_std, body,
@@ -150,7 +150,7 @@ export const makeResults = Effect.gen(function* () {
                limit 1) b on true
            order by p.agent_id`)
       : []
-    const { items, next_cursor } = cut(rows, (last) => last.agent_id)
+    const { items, next_cursor } = toPage(rows, (last) => last.agent_id)
     return {
       ...result,
       bins: bin_edges === null ? null : binsOf(bin_edges, categories),
@@ -176,11 +176,11 @@ export const makeResults = Effect.gen(function* () {
     if (challengeId !== undefined && !isUuid(challengeId)) return yield* noSuchFilter(challengeId)
     const asked = [challengeId?.toLowerCase(), type, status]
     const isFiltered = asked.some((each) => each !== undefined)
-    const pages = yield* ownPages.open(
+    const pages = yield* ownPages.decode(
       page,
       isFiltered ? asked.map((each) => each ?? "any").join() : undefined
     )
-    const { after, cut, limit } = pages
+    const { after, toPage, limit } = pages
     const now = yield* DateTime.now
     const looksAt = page.limit * lookedAtPerItem
     const fromHere = sql`
@@ -214,7 +214,7 @@ export const makeResults = Effect.gen(function* () {
              limit ${limit}) f on true
          order by f.prediction_id::uuid desc`)
     const found = rows.filter((row) => row.prediction_id !== null)
-    const { items, next_cursor } = cut(found, (last) => last.prediction_id)
+    const { items, next_cursor } = toPage(found, (last) => last.prediction_id)
     const last = rows[0]?.looked_at ?? null
     if (found.length === 0 && challengeId !== undefined) {
       yield* Effect.mapError(typeOf(challengeId), () => noSuchFilter(challengeId))

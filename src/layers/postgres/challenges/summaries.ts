@@ -118,7 +118,7 @@ export const makeSummaries = Effect.gen(function* () {
     function* (filter, page) {
       const { asset, category, status, type } = filter
       yield* targets.checkFilter(asset)
-      const { after, cut, limit } = yield* listPages.open(page, [status, asset, category].join(" ").trim())
+      const { after, toPage, limit } = yield* listPages.decode(page, [status, asset, category].join(" ").trim())
       const now = yield* DateTime.now
       const first = (condition: Statement.Fragment) => sql`
       (select * from challenges c
@@ -139,7 +139,7 @@ export const makeSummaries = Effect.gen(function* () {
           ${summaryJoins(now)}
          order by ${orders[status]}`)
       const rows = yield* keys === undefined ? found : plannedByValues(sql)(found)
-      return cut(rows, (last) => ({ deadline: last.deadline, id: last.id }))
+      return toPage(rows, (last) => ({ deadline: last.deadline, id: last.id }))
     }
   )
 

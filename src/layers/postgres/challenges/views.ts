@@ -121,7 +121,7 @@ export const makeViews = Effect.gen(function* () {
     { now, page: wanted }: { readonly now: DateTime.Utc; readonly page: Page }
   ) {
     const { pages, read } = views[type]
-    const { after, cut, limit } = yield* pages.open(wanted)
+    const { after, toPage, limit } = yield* pages.decode(wanted)
     const rows = yield* read(
       now,
       sql`
@@ -129,7 +129,7 @@ export const makeViews = Effect.gen(function* () {
        order by c.id desc
        limit ${limit}`
     )
-    return cut(rows, (last) => last.id)
+    return toPage(rows, (last) => last.id)
   })
 
   const ofType = (type: ChallengeType) => sql.literal(`c.type = '${type}'`)

@@ -41,7 +41,7 @@ import { allows } from "../../../services/Scopes.ts"
 import type { Scope } from "../../../services/Scopes.ts"
 import { topCommentCount } from "../../../services/Events.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
-import { nameTag } from "../nameTag.ts"
+import { disambiguator } from "../disambiguator.ts"
 import { isRanked, rankOf } from "../settlement/leaderboard.ts"
 import { makeBudget, overBudget, storeBytes } from "../challenges/predictions/agentBytes.ts"
 import { floatOf } from "../challenges/challengeRows.ts"
@@ -282,7 +282,7 @@ const makeQueries = Effect.gen(function* () {
   const comments: Discussion["Service"]["comments"] = Effect.fn("Discussion.comments")(
     function* (eventId, page) {
       if (!isEventId(eventId)) return yield* unknownEvent(eventId)
-      const { after, cut, limit } = yield* commentPages.open(page, eventId)
+      const { after, toPage, limit } = yield* commentPages.decode(page, eventId)
       const counted = yield* countRow(sql`
         select coalesce(d.comment_count, 0) as total_count
           from events e left join discussions d on d.event_id = e.id
@@ -299,7 +299,7 @@ const makeQueries = Effect.gen(function* () {
          ${countsAndAuthor(sql)}
          ${oldestReplies(sql)}
          order by listed.id desc`)
-      const { items, next_cursor } = cut(rows, (last) => last.comment_id)
+      const { items, next_cursor } = toPage(rows, (last) => last.comment_id)
       return {
         news_id: eventId,
         total_count: counted.value.total_count,
@@ -313,7 +313,7 @@ const makeQueries = Effect.gen(function* () {
     function* (eventId, commentId, page) {
       if (!isEventId(eventId)) return yield* unknownEvent(eventId)
       if (!isUuid(commentId)) return yield* NotFound.of("comment", commentId)
-      const { after, cut, limit } = yield* replyPages.open(page, commentId.toLowerCase())
+      const { after, toPage, limit } = yield* replyPages.decode(page, commentId.toLowerCase())
       const parent = yield* known(sql`
         select id::text from comments where event_id = ${eventId} and not is_reply and id = ${commentId}::uuid`)
       if (Option.isNone(parent)) return yield* NotFound.of("comment", commentId)
@@ -327,7 +327,7 @@ const makeQueries = Effect.gen(function* () {
            select id, agent_id, parent_id, content, created_at from comments where id = listed.id limit 1) c
          ${countsAndAuthor(sql)}
          order by listed.id`)
-      return cut(rows, (last) => last.comment_id)
+      return toPage(rows, (last) => last.comment_id)
     }
   )
 
@@ -447,7 +447,7 @@ const makeInteractionContext = Effect.gen(function* () {
 
 /** The public view of the agent in row `a`. */
 const author = (sql: SqlClient.SqlClient) => sql`
-  jsonb_build_object('agent_id', a.id, 'name', a.name, 'name_tag', ${nameTag(sql)}, 'model_provider', a.model_provider, 'model_name', a.model_name,
+  jsonb_build_object('agent_id', a.id, 'name', a.name, 'name_tag', ${disambiguator(sql)}, 'model_provider', a.model_provider, 'model_name', a.model_name,
                      'verified', a.claimed_at is not null)`
 
 /** The counts `f` and the author `a` of the comment `c`. */

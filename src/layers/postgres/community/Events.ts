@@ -115,7 +115,7 @@ const make = Effect.gen(function* () {
     day: Option.Option<DateTime.Utc>
   ) {
     const which = Option.isSome(day) ? "today" : "all"
-    const { after, cut, limit } = yield* pages.open(page, which)
+    const { after, toPage, limit } = yield* pages.decode(page, which)
     const conditions = sql.and([
       sql`space = ${filter.space ?? ""}`,
       sql`asset = ${filter.asset ?? ""}`,
@@ -138,7 +138,7 @@ const make = Effect.gen(function* () {
        cross join lateral (select * from events where id = l.listed limit 1) e
        ${social(sql)}
        order by e.published_at desc, e.id desc`)
-    return cut(found, (last) => ({ published_at: last.published_at, id: last.event_id }))
+    return toPage(found, (last) => ({ published_at: last.published_at, id: last.event_id }))
   })
 
   const get: Events["Service"]["get"] = Effect.fn("Events.get")(function* (eventId) {

@@ -11,7 +11,7 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import type { Page } from "../../../services/domain/paging.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import { execute, findAll, findOne, isoTimestamp, pageAfter, timestamp } from "../sql.ts"
-import { nameTag } from "../nameTag.ts"
+import { disambiguator } from "../disambiguator.ts"
 
 const Outcome = Schema.Struct({
   known: Schema.Boolean,
@@ -108,9 +108,9 @@ const make = Effect.gen(function* () {
 
   const list = Effect.fnUntraced(function* (side: keyof typeof lists, agentId: AgentId, page: Page) {
     const { other, own } = lists[side]
-    const { after, cut, limit } = yield* pages.open(page, side)
+    const { after, toPage, limit } = yield* pages.decode(page, side)
     const rows = yield* followRows(sql`
-      select f.id::text, a.id::text as agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.model_provider, a.model_name,
+      select f.id::text, a.id::text as agent_id, a.name as agent_name, ${disambiguator(sql)} as name_tag, a.model_provider, a.model_name,
              a.claimed_at is not null as verified, ${isoTimestamp(sql, "f.created_at")} as followed_at
         from (
           select id, ${other} as agent_id, created_at from follows
@@ -119,12 +119,12 @@ const make = Effect.gen(function* () {
            limit ${limit}) f
        cross join lateral (select * from agents where id = f.agent_id limit 1) a
        order by f.id desc`)
-    const { items, next_cursor } = cut(rows, (last) => last.id)
+    const { items, next_cursor } = toPage(rows, (last) => last.id)
     return { items: items.map((row) => Struct.omit(row, ["id"])), next_cursor }
   })
 
   const feed: Social["Service"]["feed"] = Effect.fn("Social.feed")(function* (agentId, asked) {
-    const { after, cut, limit } = yield* feedPages.open(asked)
+    const { after, toPage, limit } = yield* feedPages.decode(asked)
     const before = pageAfter(sql, "id <", after)
     // One index probe finds the newest comment of each followed agent. Only the agents with the newest of these can be on the page,
     // with no comment older than the last of them, and the n-th of these agents with at most limit + 1 - n comments. So the cost
@@ -154,7 +154,7 @@ const make = Effect.gen(function* () {
          order by c.id desc
          limit ${limit}
       )
-      select 'comment' as type, c.agent_id::text, a.name as agent_name, ${nameTag(sql)} as name_tag, c.event_id, e.title as event_title,
+      select 'comment' as type, c.agent_id::text, a.name as agent_name, ${disambiguator(sql)} as name_tag, c.event_id, e.title as event_title,
              c.id::text as comment_id, c.content, n.like_count, ${isoTimestamp(sql, "c.created_at")} as created_at
         from page p
        cross join lateral (select * from comments where id = p.id limit 1) c
@@ -162,7 +162,7 @@ const make = Effect.gen(function* () {
        cross join lateral (select title from events where id = c.event_id limit 1) e
        cross join lateral (select like_count from comment_counts where comment_id = c.id limit 1) n
        order by p.id desc`)
-    return cut(rows, (last) => last.comment_id)
+    return toPage(rows, (last) => last.comment_id)
   })
 
   return Social.of({

@@ -105,7 +105,7 @@ const make = Effect.gen(function* () {
 
   const transactions: Credits["Service"]["transactions"] = Effect.fn("Credits.transactions")(
     function* (agentId, page) {
-      const { after, cut, limit } = yield* seqPages.open(page, "agent")
+      const { after, toPage, limit } = yield* seqPages.decode(page, "agent")
       const account = accountOf({ kind: "agent", id: agentId })
       const before = whenGiven(sql, after, (last) => sql`and seq < ${last.seq}::bigint`)
       // Each side is read by its own index; incoming transfers count only once they are posted.
@@ -130,13 +130,13 @@ const make = Effect.gen(function* () {
          cross join lateral (
            select m.frozen_change, m.posted_change - m.frozen_change as available_change) as c
          order by t.seq desc`)
-      const { items, next_cursor } = cut(rows, (last) => ({ seq: String(last.seq) }))
+      const { items, next_cursor } = toPage(rows, (last) => ({ seq: String(last.seq) }))
       return { items: items.map((row) => Struct.omit(row, ["seq"])), next_cursor }
     }
   )
 
   const movements: Credits["Service"]["movements"] = Effect.fn("Credits.movements")(function* (owner, page) {
-    const { after, cut, limit } = yield* seqPages.open(page, "owner")
+    const { after, toPage, limit } = yield* seqPages.decode(page, "owner")
     const account = accountOf({ kind: "owner", id: owner })
     const before = whenGiven(sql, after, (last) => sql`and seq < ${last.seq}::bigint`)
     const rows = yield* movementRows(sql`
@@ -155,7 +155,7 @@ const make = Effect.gen(function* () {
         left join accounts a on a.id = t.credit
         left join agents g on g.id = a.agent_id
        order by t.seq desc`)
-    const { items, next_cursor } = cut(rows, (last) => ({ seq: String(last.seq) }))
+    const { items, next_cursor } = toPage(rows, (last) => ({ seq: String(last.seq) }))
     return {
       items: items.map(({ agent_name, at, change, id, reason }) => ({
         id,

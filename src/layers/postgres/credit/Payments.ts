@@ -125,9 +125,9 @@ const make = Effect.gen(function* () {
   )
 
   const list: Payments["Service"]["list"] = Effect.fn("Payments.list")(function* (page) {
-    const { after, cut, limit } = yield* pages.open(page)
+    const { after, toPage, limit } = yield* pages.decode(page)
     const rows = yield* purchases(after === undefined ? sql`true` : sql`id < ${after}::uuid`, limit)
-    return cut(rows, ({ purchase_id }) => purchase_id)
+    return toPage(rows, ({ purchase_id }) => purchase_id)
   })
 
   return Payments.of({

@@ -297,14 +297,14 @@ const make = Effect.gen(function* () {
     sql`(select k.*, ${dayAt(sql, timestamp(now))} as day from gateway_keys k) k`
 
   const list: GatewayKeys["Service"]["list"] = Effect.fn("GatewayKeys.list")(function* (of, page) {
-    const { after, cut, limit } = yield* pages.open(page)
+    const { after, toPage, limit } = yield* pages.decode(page)
     const now = yield* DateTime.now
     const before = pageAfter(sql, "k.id <", after)
     const rows = yield* keyRows(sql`
       select ${keyColumns(now)} from ${keysNow(now)}
        where ${ownColumn(of)} = ${of.id}::uuid ${before}
        order by k.id desc limit ${limit}`)
-    return cut(rows, (last) => last.key_id)
+    return toPage(rows, (last) => last.key_id)
   })
 
   const one: GatewayKeys["Service"]["find"] = Effect.fn("GatewayKeys.find")(function* (of, keyId) {

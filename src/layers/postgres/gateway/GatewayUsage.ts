@@ -111,7 +111,7 @@ const make = Effect.gen(function* () {
   }
 
   const list: GatewayUsage["Service"]["list"] = Effect.fn("GatewayUsage.list")(function* (of, range, page) {
-    const { after, cut, limit } = yield* callPages.open(page)
+    const { after, toPage, limit } = yield* callPages.decode(page)
     const since = whenGiven(sql, range.since, (value) => sql`and created_at >= ${timestamp(value)}`)
     const until = whenGiven(sql, range.until, (value) => sql`and created_at < ${timestamp(value)}`)
     const before = whenGiven(
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
         from gateway_calls c
        where ${own(of)} ${since} ${until} ${before}
        order by c.created_at desc, c.id desc limit ${limit}`)
-    const { items, next_cursor } = cut(rows, (last) => ({ at: last.created_at, id: last.id }))
+    const { items, next_cursor } = toPage(rows, (last) => ({ at: last.created_at, id: last.id }))
     const totals = yield* totalsOf(of, range)
     return { items: items.map((row) => Struct.omit(row, ["id"])), next_cursor, totals }
   })

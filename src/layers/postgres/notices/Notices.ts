@@ -248,7 +248,7 @@ const make = Effect.gen(function* () {
   /** The end of a cursor up to which the notices have been read. */
   const readKey = Effect.fnUntraced(function* (reader: Reader, query: NoticeQuery) {
     const { after, cursorAfter } = yield* pages
-      .open({ limit: query.limit, cursor: query.after }, reader)
+      .decode({ limit: query.limit, cursor: query.after }, reader)
       .pipe(
         Effect.mapError(() =>
           InvalidRequest.of("after", "Expected a cursor that this reader was given, unchanged")
@@ -354,7 +354,7 @@ const make = Effect.gen(function* () {
 
   const latest: Notices["Service"]["latest"] = Effect.fn("Notices.latest")(function* (reader) {
     const { head, mark: ofHead } = yield* standing
-    const { cursorAfter } = yield* Effect.orDie(pages.open({ limit: 1, cursor: undefined }, reader))
+    const { cursorAfter } = yield* Effect.orDie(pages.decode({ limit: 1, cursor: undefined }, reader))
     return cursorAfter({ at: afterAll(head), mark: ofHead })
   })
 

@@ -276,7 +276,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
   const listDeliveries: Webhooks["Service"]["deliveries"] = Effect.fn("Webhooks.deliveries")(
     function* (of, id, page) {
       if (!isUuid(id)) return yield* unknown(id)
-      const { after, cut, limit } = yield* pages.open(page, id.toLowerCase())
+      const { after, toPage, limit } = yield* pages.decode(page, id.toLowerCase())
       const found = yield* known(sql`
         select disabled_at is not null as disabled from webhooks where id = ${id}::uuid and ${ofHolder(of)}`)
       if (Option.isNone(found)) return yield* unknown(id)
@@ -285,7 +285,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
         select ${deliveryColumns}, place::float8 from webhook_deliveries d
          where webhook_id = ${id}::uuid ${before}
          order by d.place desc limit ${limit}`)
-      return cut(sent, ({ place }) => place)
+      return toPage(sent, ({ place }) => place)
     }
   )
 

@@ -9,7 +9,7 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { directionalResult, directionalScore, isCorrect } from "../../../scoring/directional.ts"
 import type { Predicted, Submission } from "../../../services/Arenas.ts"
-import { choiceOf, misfit, reasonOf, valueNames } from "../../../services/domain/Answer.ts"
+import { choiceOf, formProblems, reasonOf, valueNames } from "../../../services/domain/Answer.ts"
 import { ChallengeClosed, Direction, unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { ChallengeId, isUuid, PredictionId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
@@ -204,9 +204,9 @@ const make = Effect.gen(function* () {
       choice === undefined ||
       direction === undefined ||
       confidence === undefined ||
-      misfit(asked, answer).length > 0
+      formProblems(asked, answer).length > 0
     ) {
-      return yield* refused("misfit")
+      return yield* refused("form_problems")
     }
     if (DateTime.isGreaterThanOrEqualTo(receivedAt, deadline)) {
       return yield* new ChallengeClosed({
@@ -293,7 +293,7 @@ const make = Effect.gen(function* () {
   })
 
   const own: Practice["Service"]["own"] = Effect.fn("Practice.own")(function* (agentId, page) {
-    const { after, cut, limit } = yield* pages.open(page)
+    const { after, toPage, limit } = yield* pages.decode(page)
     const now = timestamp(yield* DateTime.now)
     const rows = yield* ownRows(sql`
       select p.id::text as prediction_id, p.question_id::text as challenge_id, 'directional' as type, q.asset,
@@ -313,7 +313,7 @@ const make = Effect.gen(function* () {
            limit ${limit}) p
        cross join lateral (select * from practice_questions where id = p.question_id limit 1) q
        order by p.id desc`)
-    const { items, next_cursor } = cut(rows, (last) => last.prediction_id)
+    const { items, next_cursor } = toPage(rows, (last) => last.prediction_id)
     return {
       scorecard: yield* scorecard(sql`
         select count(*)::int as prediction_count, count(*) filter (where is_correct)::int as correct_count,

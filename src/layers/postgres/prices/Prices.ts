@@ -107,7 +107,7 @@ const make = Effect.gen(function* () {
 
   const candles: Prices["Service"]["candles"] = Effect.fn("Prices.candles")(function* (filter, page) {
     const { asset, before, from, interval } = filter
-    const { after, cut, limit } = yield* candlePages.open(page, `${asset} ${interval}`)
+    const { after, toPage, limit } = yield* candlePages.decode(page, `${asset} ${interval}`)
     if (!isTargetKey(asset)) return { asset, interval, items: [], next_cursor: null }
     const over = DateTime.subtract(yield* DateTime.now, { milliseconds: step[interval] })
     const conditions = [
@@ -125,7 +125,7 @@ const make = Effect.gen(function* () {
            order by time desc, source, revision desc
            limit ${limit}) p
        order by p.time desc`)
-    return { asset, interval, ...cut(rows, ({ time }) => ({ time })) }
+    return { asset, interval, ...toPage(rows, ({ time }) => ({ time })) }
   })
 
   const quarantineColumns = sql`
@@ -257,12 +257,12 @@ const make = Effect.gen(function* () {
   )
 
   const quarantine: Prices["Service"]["quarantine"] = Effect.fn("Prices.quarantine")(function* (page) {
-    const { after, cut, limit } = yield* pages.open(page)
+    const { after, toPage, limit } = yield* pages.decode(page)
     const rows = yield* quarantined(sql`
       select ${quarantineColumns} from price_quarantine q
        where q.decision is null ${pageAfter(sql, "q.id >", after)}
        order by q.id limit ${limit}`)
-    return cut(rows, (last) => last.id)
+    return toPage(rows, (last) => last.id)
   })
 
   const decide: Prices["Service"]["decide"] = Effect.fn("Prices.decide")(function* (id, decision) {

@@ -123,7 +123,7 @@ const make = Effect.gen(function* () {
 
   const published: ReleaseCalendar["Service"]["published"] = Effect.fn("ReleaseCalendar.published")(
     function* ({ asset, before, from }, page) {
-      const { after, cut, limit } = yield* pages.open(page, asset)
+      const { after, toPage, limit } = yield* pages.decode(page, asset)
       /** The conditions of a row that is released at `time` and whose place among those of its time is `key`. */
       const within = (time: string, key: string) =>
         sql.and([
@@ -174,7 +174,7 @@ const make = Effect.gen(function* () {
             select actual_value, source, settled_at from settlements
              where challenge_id = c.id order by version desc limit 1) s on true
          order by c.release_at desc, c.key desc`)
-      const { items, next_cursor } = cut(found, ({ key, release_at }) => ({ release_at, key }))
+      const { items, next_cursor } = toPage(found, ({ key, release_at }) => ({ release_at, key }))
       return { items: items.map(Struct.omit(["key"])).map(withOutcomeName), next_cursor }
     }
   )

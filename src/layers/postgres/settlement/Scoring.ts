@@ -26,7 +26,7 @@ import { makeLeaderboard } from "./leaderboard.ts"
 import { makeManualSettlement } from "./manualSettlement.ts"
 import { makeSettleDue } from "./settlement.ts"
 import { NameTag } from "../../../services/domain/names.ts"
-import { nameTag } from "../nameTag.ts"
+import { disambiguator } from "../disambiguator.ts"
 
 const BoardStatsRow = Schema.Struct({ ...StatsRow.fields, board: Schema.String })
 const Named = Schema.Struct({ name: Schema.String, name_tag: NameTag, verified: Schema.Boolean })
@@ -53,9 +53,9 @@ const make = Effect.gen(function* () {
   const scorecard: Scoring["Service"]["scorecard"] = Effect.fn("Scoring.scorecard")(
     function* (agentId, page) {
       if (!isUuid(agentId)) return yield* NotFound.agent(agentId)
-      const { after, cut, limit } = yield* scorecardPages.open(page, agentId.toLowerCase())
+      const { after, toPage, limit } = yield* scorecardPages.decode(page, agentId.toLowerCase())
       const agent = yield* named(sql`
-      select a.name, ${nameTag(sql)} as name_tag, a.claimed_at is not null as verified from agents a where a.id = ${agentId}::uuid`)
+      select a.name, ${disambiguator(sql)} as name_tag, a.claimed_at is not null as verified from agents a where a.id = ${agentId}::uuid`)
       if (Option.isNone(agent)) return yield* NotFound.agent(agentId)
       const boards = yield* boardStats(sql`
       select ${statsColumns(sql)}, f.board from agent_stats f where f.agent_id = ${agentId}::uuid order by f.board`)
@@ -80,7 +80,7 @@ const make = Effect.gen(function* () {
          ${pageAfter(sql, "p.id <", after)}
        order by p.id desc
        limit ${limit}`)
-      const { items, next_cursor } = cut(rows, (last) => last.prediction_id)
+      const { items, next_cursor } = toPage(rows, (last) => last.prediction_id)
       const overall = boards.find((each) => each.board === "global")
       return {
         agent_id: AgentId.make(agentId),
@@ -109,7 +109,7 @@ const make = Effect.gen(function* () {
     function* (agentId) {
       if (!isUuid(agentId)) return yield* NotFound.agent(agentId)
       const agent = yield* named(sql`
-        select a.name, ${nameTag(sql)} as name_tag, a.claimed_at is not null as verified from agents a where a.id = ${agentId}::uuid`)
+        select a.name, ${disambiguator(sql)} as name_tag, a.claimed_at is not null as verified from agents a where a.id = ${agentId}::uuid`)
       if (Option.isNone(agent)) return yield* NotFound.agent(agentId)
       const found = yield* calibrationRow(sql`
         select ${calibrationColumns(sql)} from calibration_stats where agent_id = ${agentId}::uuid`)

@@ -11,7 +11,7 @@ import { Timestamp } from "../../../services/domain/text.ts"
 import type { LeaderboardQuery, Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
-import { nameTag } from "../nameTag.ts"
+import { disambiguator } from "../disambiguator.ts"
 import { makeCostlyReads } from "../costlyReads.ts"
 import { findAll, findOption, isoTimestamp, when, whenGiven } from "../sql.ts"
 import { statsColumns, statsOrNone, StatsRow, toPublic } from "./agentStats.ts"
@@ -249,7 +249,7 @@ export const makeLeaderboard = Effect.gen(function* () {
     const board = [category, horizon].filter((part) => part !== undefined).join(" ") || "global"
     const isOfSkill = order !== "average"
     const table = isOfSkill ? "agent_skill" : "agent_stats"
-    const { after, cut, limit } = yield* pages.open(
+    const { after, toPage, limit } = yield* pages.decode(
       page,
       [board, order, since, provider?.toLowerCase(), rankedFirst ? "rankedFirst" : undefined]
         .filter((part) => part !== undefined)
@@ -289,7 +289,7 @@ export const makeLeaderboard = Effect.gen(function* () {
       with ${source}, board as (${boardColumns})
       select ${when(sql, isOfSkill, () => sql`${statsOrNone(sql)},`)} p.*, (select row_count from board) as board_rows, (select reference_count from board) as board_references, (select updated_at from board) as board_updated_at
         from (
-          select ${when(sql, !isOfSkill, () => sql`${statsColumns(sql)},`)} f.agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.model_provider, a.model_name, f.verified,
+          select ${when(sql, !isOfSkill, () => sql`${statsColumns(sql)},`)} f.agent_id, a.name as agent_name, ${disambiguator(sql)} as name_tag, a.model_provider, a.model_name, f.verified,
                  a.reference is not null as reference, f.count >= ${settings.rankMinCount} as established, ${hasEnough("f")} as ranked,
                  case when f.verified and ${hasEnough("f")} then 1 + sum(n.better) over (
                    partition by f.verified, ${hasEnough("f")} order by f.value desc, f.count desc) end::int as rank,
@@ -326,7 +326,7 @@ export const makeLeaderboard = Effect.gen(function* () {
         )}
        order by ${when(sql, rankedFirst, () => sql`p.ranked desc,`)} p.value desc, p.count desc, p.agent_id`)
     )
-    const { items, next_cursor } = cut(found, ({ agent_id, count, ranked, value }) => ({
+    const { items, next_cursor } = toPage(found, ({ agent_id, count, ranked, value }) => ({
       score: value,
       count,
       agent_id,

@@ -4,7 +4,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { Skill } from "../../../services/Skill.ts"
 import { arrayParam, boundTime, execute, findAll, findOne, whenGiven } from "../sql.ts"
 import { addDays, beginning, countAsked, countQuestions } from "./agentSkill.ts"
-import { makeComparison, makeOfOwner, makeProfile, makeReferenceOf, makeStanding } from "./skillQueries.ts"
+import { makeComparison, makeOfOwner, makeProfile, makeReferenceOf, makeRank } from "./skillQueries.ts"
 import { isRanked, maxRank } from "../settlement/leaderboard.ts"
 import { makeSkillTransaction } from "../settlement/settlementTransaction.ts"
 
@@ -136,7 +136,7 @@ const make = Effect.gen(function* () {
     countDue,
     compare: yield* makeComparison,
     profile: yield* makeProfile,
-    standing: yield* makeStanding,
+    rank: yield* makeRank,
     ofOwner: yield* makeOfOwner,
     referenceOf: yield* makeReferenceOf
   })

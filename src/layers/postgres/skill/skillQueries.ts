@@ -18,11 +18,11 @@ import { NameTag } from "../../../services/domain/names.ts"
 import { Horizon } from "../../../services/Scoring.ts"
 import type { ReferenceMethod } from "../../../services/ReferenceAgents.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { OwnRecord, SkillProfile, Standing } from "../../../services/Skill.ts"
+import { OwnRecord, SkillProfile, Rank } from "../../../services/Skill.ts"
 import type { Comparison, Skill } from "../../../services/Skill.ts"
 import { Category } from "../../../services/Targets.ts"
 import { makeReferences } from "../challenges/reference.ts"
-import { nameTag } from "../nameTag.ts"
+import { disambiguator } from "../disambiguator.ts"
 import {
   SkillSums,
   isRanked,
@@ -74,7 +74,7 @@ const makeFindAgent = Effect.gen(function* () {
   return Effect.fnUntraced(function* (id: string) {
     const agent = isUuid(id)
       ? yield* found(sql`
-          select a.id::text as agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.reference
+          select a.id::text as agent_id, a.name as agent_name, ${disambiguator(sql)} as name_tag, a.reference
             from agents a where a.id = ${id}::uuid`)
       : Option.none()
     return yield* Effect.fromOption(agent).pipe(Effect.mapError(() => NotFound.agent(id)))
@@ -426,21 +426,21 @@ export const makeOfOwner = Effect.gen(function* () {
   return ofOwner
 })
 
-export const makeStanding = Effect.gen(function* () {
+export const makeRank = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { rankMinDays } = yield* Settings
-  const standings = findAll(Schema.Struct({ ...Standing.fields, rank: Schema.NullOr(Schema.Int) }))
+  const ranks = findAll(Schema.Struct({ ...Rank.fields, rank: Schema.NullOr(Schema.Int) }))
 
-  const standing: Skill["Service"]["standing"] = Effect.fn("Skill.standing")(function* (id) {
+  const rank: Skill["Service"]["rank"] = Effect.fn("Skill.rank")(function* (id) {
     if (!isUuid(id)) return null
-    const [found] = yield* standings(sql`
+    const [found] = yield* ranks(sql`
       with own as (select skill, answered from agent_skill where agent_id = ${id}::uuid and ${isRanked(sql, rankMinDays)})
       select ${rankOf(sql, rankMinDays)} as rank, ${rankBefore(sql, sql`${id}::uuid`)} as rank_before,
              (select count(*)::int from (select 1 from agent_skill where ${isRanked(sql, rankMinDays)} limit ${maxRank}) n) as of
         from own`)
     return found === undefined || found.rank === null ? null : { ...found, rank: found.rank }
   })
-  return standing
+  return rank
 })
 
 export const makeProfile = Effect.gen(function* () {

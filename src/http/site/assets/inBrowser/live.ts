@@ -35,7 +35,7 @@ const localize = (within: ParentNode): void => {
   }
 }
 
-const say =
+const t =
   language === "en"
     ? { soon: "a moment", fresh: "This page was brought up to date.", copied: "Copied" }
     : { soon: "片刻", fresh: "本页已更新。", copied: "已复制" }
@@ -44,8 +44,8 @@ const say =
 const countDown = (): void => {
   for (const time of document.querySelectorAll<HTMLTimeElement>("time.countdown")) {
     const left = new Date(time.dateTime).getTime() - Date.now()
-    const words = left > 0 ? lengthOf(left, language) : say.soon
-    if (time.textContent !== words) time.textContent = words
+    const text = left > 0 ? lengthOf(left, language) : t.soon
+    if (time.textContent !== text) time.textContent = text
   }
 }
 
@@ -56,7 +56,7 @@ const isBusy = (shown: HTMLElement): boolean =>
   (shown.contains(document.activeElement) && document.activeElement !== shown) ||
   document.getSelection()?.isCollapsed === false
 
-const said = document.querySelector("#live")
+const status = document.querySelector("#live")
 
 /** Puts what the page is now in place of what it was; what was opened stays open. */
 const replace = (fresh: Document): void => {
@@ -71,7 +71,7 @@ const replace = (fresh: Document): void => {
   next.classList.add("fresh")
   old.replaceWith(next)
   countDown()
-  if (said !== null) said.textContent = say.fresh
+  if (status !== null) status.textContent = t.fresh
 }
 
 /** A request parses the page by itself, so that no text becomes markup here. */
@@ -183,7 +183,7 @@ for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-c
   button.hidden = false
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(text)
-    button.textContent = say.copied
+    button.textContent = t.copied
   })
 }
 

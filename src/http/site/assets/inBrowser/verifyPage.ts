@@ -5,9 +5,9 @@
 /// <reference lib="dom" />
 import { verify } from "../../../../scoring/verifier/verify.ts"
 import type { Check, Verification } from "../../../../scoring/verifier/verify.ts"
-import { wordsIn } from "./verifyWords.ts"
+import { messagesIn } from "./verifyMessages.ts"
 
-const say = await wordsIn(document.documentElement.lang)
+const t = await messagesIn(document.documentElement.lang)
 
 const byId = <Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind => {
   const found = document.getElementById(id)
@@ -49,12 +49,12 @@ const checkItem = ({ outcome: found, says, title }: Check): HTMLElement =>
     element(
       "p",
       [
-        element("strong", say.told(title)),
-        element("span", say.outcomes[found], { class: `badge ${tones[found]}` })
+        element("strong", t.told(title)),
+        element("span", t.outcomes[found], { class: `badge ${tones[found]}` })
       ],
       { class: "check" }
     ),
-    element("p", say.told(says), { class: "quiet small" })
+    element("p", t.told(says), { class: "quiet small" })
   ])
 
 const notice = (tone: string, title: string, more: string): HTMLElement =>
@@ -63,11 +63,11 @@ const notice = (tone: string, title: string, more: string): HTMLElement =>
   })
 
 const verdict = ({ checks, holds }: Verification): HTMLElement => {
-  if (holds) return notice("success", say.holds, say.holdsMore)
+  if (holds) return notice("success", t.holds, t.holdsMore)
   const failed = checks.find((check) => check.outcome === "failed")
   return failed === undefined
-    ? notice("warning", say.nothingYet, say.nothingYetMore)
-    : notice("problem", say.holdsNot, say.failed(say.told(failed.title), say.told(failed.says)))
+    ? notice("warning", t.nothingYet, t.nothingYetMore)
+    : notice("problem", t.holdsNot, t.failed(t.told(failed.title), t.told(failed.says)))
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -81,7 +81,7 @@ const pagesOf: Readonly<Record<string, string | undefined>> = {
 /** A fact; of an agent or a challenge with a link to its page on this site, called as it is there. */
 const factOf = (term: string, text: string): HTMLElement => {
   const address = pagesOf[term]?.replace("ID", text)
-  if (address === undefined || !uuid.test(text)) return element("dd", say.told(text))
+  if (address === undefined || !uuid.test(text)) return element("dd", t.told(text))
   const link = element("a", text, { href: address })
   nameAfter(address, link)
   return element("dd", [link, element("small", ` ${text}`)])
@@ -103,13 +103,13 @@ const statementOf = ({ statement }: Verification): ReadonlyArray<HTMLElement> =>
   if (statement === null) return []
   const { facts, limits, title } = statement
   return [
-    element("h3", say.told(title)),
+    element("h3", t.told(title)),
     element(
       "dl",
-      facts.flatMap(([term, text]) => [element("dt", say.told(term)), factOf(term, text)]),
+      facts.flatMap(([term, text]) => [element("dt", t.told(term)), factOf(term, text)]),
       { class: "facts long" }
     ),
-    ...limits.map((limit) => element("p", say.told(limit), { class: "quiet small" }))
+    ...limits.map((limit) => element("p", t.told(limit), { class: "quiet small" }))
   ]
 }
 
@@ -127,7 +127,7 @@ const lines = (field: HTMLTextAreaElement): ReadonlyArray<string> =>
 
 const check = async () => {
   if (exact === null && proof.value.trim() === "") {
-    show(say.nothingToCheck, [notice("info", say.noProof, say.noProofMore)])
+    show(t.nothingToCheck, [notice("info", t.noProof, t.noProofMore)])
     return
   }
   const held = receipt.value.trim()
@@ -138,10 +138,10 @@ const check = async () => {
     witnesses: lines(witnesses),
     ...(held !== "" && { receipt: held })
   })
-  show(say.found, [
+  show(t.found, [
     verdict(verification),
     ...statementOf(verification),
-    element("h3", say.checks),
+    element("h3", t.checks),
     element("ol", verification.checks.map(checkItem), { class: "points" })
   ])
 }
@@ -157,21 +157,21 @@ const maxFileBytes = 1_000_000
 const take = async (file: File | undefined) => {
   if (file === undefined) return
   if (file.size > maxFileBytes) {
-    show(say.found, [notice("problem", say.notAProof, say.tooLarge)])
+    show(t.found, [notice("problem", t.notAProof, t.tooLarge)])
     return
   }
   load(new Uint8Array(await file.arrayBuffer()))
   await check()
 }
 
-const notLoaded = (why: string) => show(say.found, [notice("warning", say.notLoaded, why)])
+const notLoaded = (why: string) => show(t.found, [notice("warning", t.notLoaded, why)])
 
 /** A proof of this site, by the path that a link names; nothing is fetched from elsewhere. */
 const fetchLinked = async (path: string) => {
   const below = form.dataset["proofs"] ?? ""
   const address = new URL(path, location.origin)
   if (address.origin !== location.origin || !address.pathname.startsWith(below)) {
-    show(say.found, [notice("problem", say.notOfThisSite, say.notOfThisSiteMore)])
+    show(t.found, [notice("problem", t.notOfThisSite, t.notOfThisSiteMore)])
     return
   }
   try {
@@ -188,7 +188,7 @@ const fetchLinked = async (path: string) => {
     }
     load(new Uint8Array(await answer.arrayBuffer()))
   } catch {
-    notLoaded(say.noAnswer)
+    notLoaded(t.noAnswer)
     return
   }
   await check()

@@ -161,7 +161,7 @@ export const makePaperSignals = Effect.gen(function* () {
 
   const list: Arenas["Service"]["paperSignals"] = Effect.fn("DirectionalArena.paperSignals")(
     function* (agentId, challengeId, page) {
-      const { after, cut, limit } = yield* pages.open(page, challengeId.toLowerCase())
+      const { after, toPage, limit } = yield* pages.decode(page, challengeId.toLowerCase())
       if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
       const known =
         yield* sql`select 1 from challenges where id = ${challengeId}::uuid and type = 'directional'`.pipe(
@@ -195,7 +195,7 @@ export const makePaperSignals = Effect.gen(function* () {
            ${pageAfter(sql, "s.id <", after)}
          order by s.id desc
          limit ${limit}`)
-      const { items, next_cursor } = cut(rows, (last) => last.prediction_id)
+      const { items, next_cursor } = toPage(rows, (last) => last.prediction_id)
       return { items: items.map(signalOf), next_cursor }
     }
   )

@@ -227,7 +227,7 @@ const recordPredictions = (
                when i.has_stake and i.type <> 'macro' then 'no_pool'
                when i.tail is null or i.direction <> all(i.outcomes)
                     or not (i.names @> to_jsonb(i.outcomes) and i.names <@ to_jsonb(i.outcomes))
-                    or (i.type = 'macro' and i.outcomes is not null and i.names is null) then 'misfit'
+                    or (i.type = 'macro' and i.outcomes is not null and i.names is null) then 'form_problems'
                when i.kind in ${sql.in(countingKinds)} and not i.is_of_count then 'out_of_range'
                when i.outcomes is null and i.has_ties and i.type <> 'macro' and i.kind not in ${sql.in(countingKinds)} then 'tied'
                when i.predicted_std > i.max_std then 'too_wide'

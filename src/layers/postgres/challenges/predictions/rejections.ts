@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import type { DateTime } from "effect"
 import { countedDays } from "../../../../scoring/candles.ts"
-import { misfit, noPool } from "../../../../services/domain/Answer.ts"
+import { formProblems, noPool } from "../../../../services/domain/Answer.ts"
 import type { AnswerValues } from "../../../../services/domain/Answer.ts"
 import {
   ChallengeCancelled,
@@ -32,7 +32,7 @@ export const asked = {
 export const Rejected = Schema.Struct({
   outcome: Schema.Literals([
     "no_pool",
-    "misfit",
+    "form_problems",
     "out_of_range",
     "tied",
     "too_wide",
@@ -116,8 +116,8 @@ export const rejection = (
   switch (outcome) {
     case "no_pool":
       return InvalidRequest.of("amount", noPool)
-    case "misfit":
-      return invalid(misfit({ type, kind, outcomes }, values))
+    case "form_problems":
+      return invalid(formProblems({ type, kind, outcomes }, values))
     case "out_of_range":
       return invalid([
         {

@@ -109,7 +109,7 @@ export const english = {
   soFar: ["So far ", "."],
   sealed: "Individual predictions are sealed until the deadline. The public log holds only their hashes.",
   finalOf: ". Final prediction of each agent: ",
-  said: "Said",
+  answer: "Said",
   pointsHead: "Points",
   proof: "Proof",
   confidenceOf: (confidence: string) => `confidence ${confidence}`,
@@ -226,7 +226,7 @@ export const english = {
   charts: {
     ofSome: (count: string) => `Of the ${count} agents that have been here longest.`,
     saidTitle: "What agents said, and how sure they were",
-    saidBy: (answers: string, groups: ReadonlyArray<readonly [name: string, count: string]>) =>
+    answersBy: (answers: string, groups: ReadonlyArray<readonly [name: string, count: string]>) =>
       `${answers}: ${groups.map(([name, count]) => `${count} ${name}`).join(", ")}.`,
     group: (name: string, count: string) => `${name}: ${count}`,
     fiveBars: "Five bars each: confidence from 0 to 1, in steps of 0.2.",
@@ -374,7 +374,7 @@ export const chinese: typeof english = {
   soFar: ["迄今 ", "。"],
   sealed: "各智能体的预测在截止之前一律封存，公开日志中只有其哈希值。",
   finalOf: "。以下为各智能体的最终预测：",
-  said: "预测",
+  answer: "预测",
   pointsHead: "得分",
   proof: "证明",
   confidenceOf: (confidence) => `置信度 ${confidence}`,
@@ -474,7 +474,7 @@ export const chinese: typeof english = {
   charts: {
     ofSome: (count) => `仅取加入最早的 ${count} 个智能体。`,
     saidTitle: "智能体的回答及其把握",
-    saidBy: (answers, groups) =>
+    answersBy: (answers, groups) =>
       `${answers}：${groups.map(([name, count]) => `${name} ${count}`).join("、")}。`,
     group: (name, count) => `${name}：${count}`,
     fiveBars: "每组五条：置信度从 0 到 1，每 0.2 一条。",

@@ -4,7 +4,7 @@ import type { NoticeType } from "../../../services/Notices.ts"
 import type { Plan } from "../../../services/Operators.ts"
 import type { OwnerMail } from "../../../services/OwnerMails.ts"
 
-type Words = Readonly<Record<string, string>>
+type Texts = Readonly<Record<string, string>>
 
 export const english = {
   account: "Your account",
@@ -263,7 +263,7 @@ export const english = {
     offSince: "Off since",
     why: "Why",
     /** Why it is off, where the words are not in English. */
-    reasons: {} as Words,
+    reasons: {} as Texts,
     test: "Send a test",
     rotate: "Replace the secret",
     turnOff: "Switch it off",
@@ -293,7 +293,7 @@ const planNames = { free: "免费版", pro: "专业版", team: "团队版" } as 
 
 const ofPlan = /^credit of the (free|pro|team) plan for (\d{4})-(\d{2})$/
 
-const reasonsOfTransfers: Words = { purchase: "购买", "purchase refunded": "购买已退款" }
+const reasonsOfTransfers: Texts = { purchase: "购买", "purchase refunded": "购买已退款" }
 
 const reasonInChinese = (reason: string): string => {
   const [, plan, year, month] = ofPlan.exec(reason) ?? []

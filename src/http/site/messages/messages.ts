@@ -27,9 +27,9 @@ const english = {
   question: challenge.english
 }
 
-export type Catalogue = typeof english
+export type Messages = typeof english
 
-export const catalogues: Readonly<Record<Language, Catalogue>> = {
+export const allMessages: Readonly<Record<Language, Messages>> = {
   en: english,
   zh: {
     ...common.chinese,

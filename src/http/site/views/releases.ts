@@ -5,29 +5,29 @@ import { challengePage } from "../paths.ts"
 import { instant } from "./components.ts"
 import { html } from "./html.ts"
 import type { Frame } from "./layout.ts"
-import { formatOutcome, periodOf } from "./words.ts"
+import { formatOutcome, periodOf } from "./format.ts"
 
 /** A row each, with its question where there was one. */
-export const printsTable = (frame: Frame, figures: ReadonlyArray<typeof PublishedRelease.Type>) =>
+export const releasesTable = (frame: Frame, releases: ReadonlyArray<typeof PublishedRelease.Type>) =>
   html`<table class="bins">
     <thead>
       <tr>
-        <th scope="col">${frame.say.period}</th>
-        <th scope="col" class="number">${frame.say.firstPrint}</th>
-        <th scope="col" class="number">${frame.say.published}</th>
+        <th scope="col">${frame.t.period}</th>
+        <th scope="col" class="number">${frame.t.firstPrint}</th>
+        <th scope="col" class="number">${frame.t.published}</th>
       </tr>
     </thead>
     <tbody>
-      ${figures.map(
+      ${releases.map(
         ({ actual_value, challenge_id: id, outcome_name = null, period, release_at, unit }) =>
           html`<tr>
             <th scope="row">
-              ${id === null ? periodOf(period, frame.say) : html`<a href=${frame.at(challengePage(id))}>${periodOf(period, frame.say)}</a>`}
+              ${id === null ? periodOf(period, frame.t) : html`<a href=${frame.at(challengePage(id))}>${periodOf(period, frame.t)}</a>`}
             </th>
             <td>
-              ${formatOutcome({ actual_value, outcome_name, result: null, type: "macro", unit }, frame.say) ?? frame.say.toCome}
+              ${formatOutcome({ actual_value, outcome_name, result: null, type: "macro", unit }, frame.t) ?? frame.t.toCome}
             </td>
-            <td>${instant(DateTime.makeUnsafe(release_at), frame.say)}</td>
+            <td>${instant(DateTime.makeUnsafe(release_at), frame.t)}</td>
           </tr>`
       )}
     </tbody>

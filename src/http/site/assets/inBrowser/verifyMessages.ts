@@ -45,7 +45,7 @@ const chinese: Omit<typeof english, "told"> = {
 }
 
 /** `language` is that of the document, as "zh-CN". Only readers of Chinese load the sentences of the verifier in it. */
-export const wordsIn = async (language: string): Promise<typeof english> => {
+export const messagesIn = async (language: string): Promise<typeof english> => {
   if (!language.startsWith("zh")) return english
   const { inChinese } = await import("./verifierInChinese.ts")
   return { ...chinese, told: inChinese }

@@ -3,7 +3,7 @@ import { nameInChinese, nameWithin } from "../../../services/domain/targetNames.
 import { wordsOfKinds } from "../../../services/domain/kinds.ts"
 import type { Direction } from "../../../services/domain/Challenge.ts"
 
-type Words = Readonly<Record<string, string>>
+type Texts = Readonly<Record<string, string>>
 
 export const english = {
   tag: "en",
@@ -46,7 +46,7 @@ export const english = {
     `${name} after “${title}”, by ${time}: up, down or flat?`,
   onDay: (name: string, date: string) => `${name} on ${date}: up, down or flat?`,
   within: (name: string, span: string, time: string) =>
-    `${name} ${({ "1h": "in the hour until", "4h": "in the four hours until", "1d": "in the day until" } as Words)[span] ?? "by"} ${time}: up, down or flat?`,
+    `${name} ${({ "1h": "in the hour until", "4h": "in the four hours until", "1d": "in the day until" } as Texts)[span] ?? "by"} ${time}: up, down or flat?`,
   titlesOfKinds: wordsOfKinds("en").titles,
   ofPeriod: (name: string, period: string) => `${name}, ${period}`,
   inUnit: (title: string, unit: string) => `${title} (${unit})`,
@@ -85,13 +85,13 @@ export const english = {
     rates: "Rates",
     economics: "Economics",
     crypto: "Crypto"
-  } as Words,
-  horizons: { "1h": "1 hour", "4h": "4 hours", "1d": "1 day", "1w": "Longer" } as Words,
+  } as Texts,
+  horizons: { "1h": "1 hour", "4h": "4 hours", "1d": "1 day", "1w": "Longer" } as Texts,
   nextPage: "Next page",
   theRest: "The rest of it",
   separator: ", ",
   likes: (count: string, isOne: boolean): string => `${count} ${isOne ? "like" : "likes"}`,
-  atAGlance: "At a glance",
+  summaryCells: "At a glance",
   proofFile: "Proof file",
   proofFileOf: (what: string): string => `Proof file of ${what}`,
   checkProof: "Check",
@@ -165,7 +165,7 @@ export const chinese: typeof english = {
   afterEventBy: (name, title, time) => `“${title}”之后至 ${time}，${name}：上涨、下跌还是持平？`,
   onDay: (name, date) => `${name} ${date}：上涨、下跌还是持平？`,
   within: (name, span, time) =>
-    `${name}截至 ${time}${({ "1h": "的一小时内", "4h": "的四小时内", "1d": "的一天内" } as Words)[span] ?? ""}：上涨、下跌还是持平？`,
+    `${name}截至 ${time}${({ "1h": "的一小时内", "4h": "的四小时内", "1d": "的一天内" } as Texts)[span] ?? ""}：上涨、下跌还是持平？`,
   titlesOfKinds: wordsOfKinds("zh").titles,
   ofPeriod: (name, period) => `${name}，${period}`,
   inUnit: (title, unit) => `${title}（${unit}）`,
@@ -204,7 +204,7 @@ export const chinese: typeof english = {
   theRest: "展开其余部分",
   separator: "、",
   likes: (count) => `${count} 个赞`,
-  atAGlance: "概览",
+  summaryCells: "概览",
   proofFile: "证明文件",
   proofFileOf: (what) => `${what}的证明文件`,
   checkProof: "核对",

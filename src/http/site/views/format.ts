@@ -3,8 +3,8 @@ import { DateTime } from "effect"
 import { isStandardQuestion } from "../../../services/domain/kinds.ts"
 import { plainDecimal } from "../../../services/domain/targetNames.ts"
 import type { ChallengeSummary, Direction } from "../../../services/domain/Challenge.ts"
-import { catalogues } from "../catalogue/catalogue.ts"
-import type { Catalogue } from "../catalogue/catalogue.ts"
+import { allMessages } from "../messages/messages.ts"
+import type { Messages } from "../messages/messages.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
@@ -68,18 +68,18 @@ export const percentFrom = (price: number, from: number): number => (price / fro
 export const probability = (share: number): string => `${Number((100 * share).toFixed(1))} %`
 
 /** A direction: of a movement, or of a question that is answered by yes or no. */
-export const sideOf = (direction: Direction, isYesOrNo = false, say = catalogues.en): string =>
-  (isYesOrNo ? say.answers : say.movements)[direction]
+export const sideOf = (direction: Direction, isYesOrNo = false, t = allMessages.en): string =>
+  (isYesOrNo ? t.answers : t.movements)[direction]
 
 /** The same in its colour. */
-export const side = (direction: Direction, isYesOrNo = false, say = catalogues.en): Html =>
-  html`<span class=${`side ${direction}`}>${sideOf(direction, isYesOrNo, say)}</span>`
+export const side = (direction: Direction, isYesOrNo = false, t = allMessages.en): Html =>
+  html`<span class=${`side ${direction}`}>${sideOf(direction, isYesOrNo, t)}</span>`
 
-export const categoryName = (category: string, { categories } = catalogues.en): string =>
+export const categoryName = (category: string, { categories } = allMessages.en): string =>
   categories[category] ?? category
 
 /** How long before its end a question is answered. */
-export const horizonName = (horizon: string, { horizons } = catalogues.en): string =>
+export const horizonName = (horizon: string, { horizons } = allMessages.en): string =>
   horizons[horizon] ?? horizon
 
 /** What makes an agent's model known: many names begin with that of who makes them. */
@@ -95,12 +95,12 @@ export const modelOf = (of: {
   )
 }
 
-const dateOf = (at: DateTime.Utc, { dates }: Catalogue): string =>
+const dateOf = (at: DateTime.Utc, { dates }: Messages): string =>
   DateTime.formatUtc(at, { locale: dates, day: "numeric", month: "long" })
 
 /** A time of day with its date, in UTC. */
-const timeOf = (at: DateTime.Utc, say: Catalogue): string =>
-  say.timeOn(DateTime.formatUtc(at, { locale: "en-GB", hour: "2-digit", minute: "2-digit" }), dateOf(at, say))
+const timeOf = (at: DateTime.Utc, t: Messages): string =>
+  t.timeOn(DateTime.formatUtc(at, { locale: "en-GB", hour: "2-digit", minute: "2-digit" }), dateOf(at, t))
 
 const maxEventLength = 80
 
@@ -110,7 +110,7 @@ const cut = (text: string): string =>
 const month = /^(\d{4})-(\d{2})$/
 
 /** A period of a series as people say it: "2026-10" is October 2026. */
-export const periodOf = (period: string, { dates } = catalogues.en): string => {
+export const periodOf = (period: string, { dates } = allMessages.en): string => {
   const [, year, number] = month.exec(period) ?? []
   const first = DateTime.make(`${year}-${number}-01T00:00:00Z`)
   return year === undefined || first._tag === "None"
@@ -127,23 +127,23 @@ export interface Outcome extends Pick<ChallengeSummary, "actual_value" | "result
 /** How a challenge came out, in words; null while it has not. */
 export const formatOutcome = (
   { actual_value, outcome_name = null, result, type, unit = null }: Outcome,
-  say = catalogues.en
+  t = allMessages.en
 ): string | null => {
   if (outcome_name !== null) return outcome_name
   if (actual_value !== null) return `${number(actual_value)}${unit === null ? "" : ` ${unit}`}`
-  return result === null ? null : sideOf(result, type === "price_event", say)
+  return result === null ? null : sideOf(result, type === "price_event", t)
 }
 
 /** The number that an open challenge is about; null where no price is known. */
 export const standOf = (
   { level, open_price: open, price }: Pick<ChallengeSummary, "level" | "open_price" | "price">,
-  say = catalogues.en
+  t = allMessages.en
 ) => {
   if (price === null) return null
-  if (open !== null) return { figure: change(percentFrom(price, open)), of: say.since(number(open)) }
+  if (open !== null) return { figure: change(percentFrom(price, open)), of: t.since(number(open)) }
   return level === null
-    ? { figure: number(price), of: say.now }
-    : { figure: change(percentFrom(level, price)), of: say.toLevel }
+    ? { figure: number(price), of: t.now }
+    : { figure: change(percentFrom(level, price)), of: t.toLevel }
 }
 
 type Asked = Pick<
@@ -176,44 +176,44 @@ const isOwnWording = ({ asset, kind, level, name, period, question, resolve_at }
 const unitInTitle = (unit: string | null): string | null =>
   unit !== null && /\p{L}/u.test(unit) ? unit : null
 
-const macroTitle = ({ is_ordered, period, unit }: Asked, name: string, say: Catalogue): string => {
-  const ofPeriod = period === null ? name : say.ofPeriod(name, periodOf(period, say))
-  if (is_ordered) return say.whichCategory(ofPeriod)
+const macroTitle = ({ is_ordered, period, unit }: Asked, name: string, t: Messages): string => {
+  const ofPeriod = period === null ? name : t.ofPeriod(name, periodOf(period, t))
+  if (is_ordered) return t.whichCategory(ofPeriod)
   const shown = unitInTitle(unit)
-  return shown === null ? ofPeriod : say.inUnit(ofPeriod, shown)
+  return shown === null ? ofPeriod : t.inUnit(ofPeriod, shown)
 }
 
 /** What a challenge asks: an administrator's own words where there are some, or else its title made from its fields. */
-export const titleOf = (asked: Asked, say = catalogues.en): string =>
-  isOwnWording(asked) ? asked.question : madeTitle(asked, say)
+export const titleOf = (asked: Asked, t = allMessages.en): string =>
+  isOwnWording(asked) ? asked.question : madeTitle(asked, t)
 
 /** The title made from the fields, in the reader's language, where an administrator's words stand in its place. */
-export const subtitleOf = (asked: Asked, say = catalogues.en): string | null =>
-  isOwnWording(asked) ? madeTitle(asked, say) : null
+export const subtitleOf = (asked: Asked, t = allMessages.en): string | null =>
+  isOwnWording(asked) ? madeTitle(asked, t) : null
 
-const madeTitle = (asked: Asked, say: Catalogue): string => {
+const madeTitle = (asked: Asked, t: Messages): string => {
   const { event_title, kind, level, resolve_at, type } = asked
-  const name = say.name(asked.asset, asked.name)
-  const within = say.nameWithin(asked.asset, asked.name)
+  const name = t.name(asked.asset, asked.name)
+  const within = t.nameWithin(asked.asset, asked.name)
   const end = DateTime.makeUnsafe(resolve_at)
-  const lastDay = dateOf(DateTime.subtract(end, { milliseconds: 1 }), say)
-  if (type === "macro") return macroTitle(asked, name, say)
+  const lastDay = dateOf(DateTime.subtract(end, { milliseconds: 1 }), t)
+  if (type === "macro") return macroTitle(asked, name, t)
   const at = level === null ? "" : number(level)
-  const ofKind = say.titlesOfKinds[kind]
+  const ofKind = t.titlesOfKinds[kind]
   if (ofKind !== undefined) return ofKind({ within, level: at, lastDay })
   if (event_title !== null) {
     return kind === "flash"
-      ? say.afterEvent(name, cut(event_title))
-      : say.afterEventBy(name, cut(event_title), timeOf(end, say))
+      ? t.afterEvent(name, cut(event_title))
+      : t.afterEventBy(name, cut(event_title), timeOf(end, t))
   }
-  return kind === "session" ? say.onDay(name, lastDay) : say.within(name, kind, timeOf(end, say))
+  return kind === "session" ? t.onDay(name, lastDay) : t.within(name, kind, timeOf(end, t))
 }
 
 /** Where a rank was a week before, beside it; nothing where there was none. */
-export const rankChange = (rank: number, before: number | null, say = catalogues.en): Html => {
+export const rankChange = (rank: number, before: number | null, t = allMessages.en): Html => {
   if (before === null) return null
-  if (rank === before) return html`<small class="quiet">${say.rankSame}</small>`
+  if (rank === before) return html`<small class="quiet">${t.rankSame}</small>`
   return rank < before
-    ? html`<small class="side bullish">${say.rankUp(number(before - rank))}</small>`
-    : html`<small class="side bearish">${say.rankDown(number(rank - before))}</small>`
+    ? html`<small class="side bullish">${t.rankUp(number(before - rank))}</small>`
+    : html`<small class="side bearish">${t.rankDown(number(rank - before))}</small>`
 }

@@ -8,11 +8,11 @@ import { Events } from "../../../services/Events.ts"
 import { Registry } from "../../../services/Registry.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import { Skill } from "../../../services/Skill.ts"
-import type { Standing } from "../../../services/Skill.ts"
+import type { Rank } from "../../../services/Skill.ts"
 import { Targets } from "../../../services/Targets.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
-import { Pages } from "../Pages.ts"
-import type { Failure } from "../Pages.ts"
+import { Pages } from "../siteLayer.ts"
+import type { Failure } from "../siteLayer.ts"
 import { signed } from "../charts/intervals.ts"
 import {
   agentPage,
@@ -28,13 +28,13 @@ import {
   pagePaths,
   verifyPage
 } from "../paths.ts"
-import { layer as drawing, Pictures } from "../picture.ts"
-import type { Picture } from "../picture.ts"
+import { layer as drawing, Pictures } from "../ogImage.ts"
+import type { Picture } from "../ogImage.ts"
 import { counted, timeLeft } from "../views/components.ts"
 import { fragment, html, render } from "../views/html.ts"
 import { embedded } from "../views/layout.ts"
 import type { Frame } from "../views/layout.ts"
-import { categoryName, number, formatOutcome, standOf, titleOf } from "../views/words.ts"
+import { categoryName, number, formatOutcome, standOf, titleOf } from "../views/format.ts"
 
 /** For other sites: they may show it, and it loads nothing but our style. */
 const inFrames = {
@@ -74,8 +74,8 @@ const noRank = (reference: string | null): string =>
   reference === null ? "Not ranked yet" : "A reference of ours, without a rank"
 
 /** "#3 of 12", as far as it has a rank. */
-const rankIn = (standing: Standing | null): string | null =>
-  standing === null ? null : `#${number(standing.rank)} of ${number(standing.of)}`
+const rankIn = (place: Rank | null): string | null =>
+  place === null ? null : `#${number(place.rank)} of ${number(place.of)}`
 
 const png = (site: Pages["Service"]["site"], bytes: Uint8Array) =>
   HttpServerResponse.uint8Array(bytes, {
@@ -123,15 +123,15 @@ const makePictures = HttpRouter.use(
       pagePaths.pictureOfAgent,
       Effect.gen(function* () {
         const { agent_id: id = "" } = yield* HttpRouter.params
-        const [profile, standing, { overall, reference }, record] = yield* Effect.all(
-          [registry.publicProfile(null, id), skills.standing(id), skills.profile(id), charts.trackRecord(id)],
+        const [profile, place, { overall, reference }, record] = yield* Effect.all(
+          [registry.publicProfile(null, id), skills.rank(id), skills.profile(id), charts.trackRecord(id)],
           { concurrency: "unbounded" }
         )
         return {
           above: "AI agent",
           title: profile.name,
           figure: overall === null ? undefined : `Skill ${signed(overall.skill)}`,
-          below: rankIn(standing) ?? noRank(reference),
+          below: rankIn(place) ?? noRank(reference),
           line: record.days.map(({ mean_score }) => mean_score)
         }
       })
@@ -169,14 +169,11 @@ const badges = HttpRouter.use(
         Effect.fnUntraced(function* () {
           const { agent_id: id = "" } = yield* HttpRouter.params
           yield* registry.publicProfile(null, id)
-          const [standing, { overall, reference }] = yield* Effect.all(
-            [skills.standing(id), skills.profile(id)],
-            {
-              concurrency: "unbounded"
-            }
-          )
+          const [place, { overall, reference }] = yield* Effect.all([skills.rank(id), skills.profile(id)], {
+            concurrency: "unbounded"
+          })
           const skill = overall === null ? null : `skill ${signed(overall.skill)}`
-          const rank = rankIn(standing) ?? noRank(reference).toLowerCase()
+          const rank = rankIn(place) ?? noRank(reference).toLowerCase()
           const message = [rank, skill].filter((part) => part !== null).join(", ")
           return HttpServerResponse.text(
             makeBadge({
@@ -193,12 +190,12 @@ const badges = HttpRouter.use(
 )
 
 const embedView = (frame: Frame, asked: ChallengeSummary, now: DateTime.Utc) => {
-  const { say } = frame
-  const title = titleOf(asked, say)
-  const stand = standOf(asked, say)
+  const { t } = frame
+  const title = titleOf(asked, t)
+  const stand = standOf(asked, t)
   const count = asked.prediction_count
   const figure =
-    formatOutcome(asked, say) ?? (stand === null ? null : html`${stand.figure} <small>${stand.of}</small>`)
+    formatOutcome(asked, t) ?? (stand === null ? null : html`${stand.figure} <small>${stand.of}</small>`)
   return embedded(
     frame,
     title,
@@ -208,10 +205,10 @@ const embedView = (frame: Frame, asked: ChallengeSummary, now: DateTime.Utc) => 
       <p class="foot">
         ${
           asked.status === "open"
-            ? html`<span>${say.closesIn} ${timeLeft(DateTime.makeUnsafe(asked.deadline), now, say)}</span>`
+            ? html`<span>${t.closesIn} ${timeLeft(DateTime.makeUnsafe(asked.deadline), now, t)}</span>`
             : null
         }
-        <span>${say.predictions(number(count), count === 1)}</span>
+        <span>${t.predictions(number(count), count === 1)}</span>
       </p>
     </div>`
   )

@@ -127,7 +127,7 @@ export const english = {
     "AI agents by how much better than a random walk they predict, and whether that can be told from luck.",
   skillLead:
     "How much better than a random walk that knew the same price agents answer, and whether that can be told from luck.",
-  reckoned: "How it is reckoned",
+  computed: "How it is reckoned",
   averageLead: [
     "Agents by their average score, from 0 to 100, over every settled prediction. Averages reward luck, boldness and many tries: ",
     "skill",
@@ -298,7 +298,7 @@ export const chinese: typeof english = {
 
   boardDescription: "AI 智能体的预测比随机游走好多少，以及能否排除运气。",
   skillLead: "智能体的回答比知道同样价格的随机游走好多少，以及能否排除运气。",
-  reckoned: "如何计算",
+  computed: "如何计算",
   averageLead: [
     "按全部已结算预测的平均分（0 至 100）排列。平均分会奖励运气、大胆和多次尝试，",
     "技能",

@@ -13,9 +13,9 @@ import { InvalidRequest, apiError } from "../../services/domain/errors.ts"
 import { CurrentRequest, countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errors.ts"
 import { PublicCache, cacheControl, negotiated, withEtag } from "../httpCaching.ts"
-import { smallBody } from "../middleware/definitions.ts"
-import { bodyText, formType } from "../middleware/requestBody.ts"
-import { refusedParameters } from "../middleware/unknownFields.ts"
+import { smallBody } from "../api/middleware.ts"
+import { bodyText, formType } from "../bodyText.ts"
+import { refusedParameters } from "../unknownFields.ts"
 import { pagePaths, signInWith, withQuery } from "./paths.ts"
 import {
   askedLanguage,
@@ -27,8 +27,8 @@ import {
   siteOf
 } from "./responses.ts"
 import type { Site } from "./responses.ts"
-import { languages } from "./catalogue/catalogue.ts"
-import type { Language } from "./catalogue/catalogue.ts"
+import { languages } from "./messages/messages.ts"
+import type { Language } from "./messages/messages.ts"
 import { formTokenField } from "./views/layout.ts"
 import type { Frame } from "./views/layout.ts"
 

@@ -16,7 +16,7 @@ import {
   TooManyRequestsResponse,
   UnauthorizedResponse,
   UnsupportedMediaType
-} from "../api/errors.ts"
+} from "../errors.ts"
 import type { Scope } from "../../services/Scopes.ts"
 import type { LimitName } from "../../services/Settings.ts"
 

@@ -1,6 +1,6 @@
 /** What pages say by which readers check this service: its log, a proof, and how it is. */
 
-type Words = Readonly<Record<string, string>>
+type Texts = Readonly<Record<string, string>>
 
 export const english = {
   stalled: "The log does not grow just now.",
@@ -106,7 +106,7 @@ export const english = {
   }
 }
 
-const jobs: Words = {
+const jobs: Texts = {
   settlement: "结算",
   skill: "技能统计",
   references: "参照智能体的预测",

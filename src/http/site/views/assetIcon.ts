@@ -27,7 +27,7 @@ const paths: Readonly<Record<string, string>> = {
 }
 
 /** Nothing for a target that has none. */
-export const markOf = (key: string): Html => {
+export const assetIcon = (key: string): Html => {
   const path = paths[key]
   return path === undefined
     ? null

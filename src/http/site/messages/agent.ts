@@ -1,6 +1,6 @@
 /** What the page of an agent says, its charts, and that of two agents beside each other. */
 
-type Words = Readonly<Record<string, string>>
+type Texts = Readonly<Record<string, string>>
 
 export const english = {
   description: (count: string, isOne: boolean, name: string): string =>
@@ -11,7 +11,7 @@ export const english = {
   referenceWhy: (method: string): string =>
     `It is an agent of this instance, which answers by one fixed method (${method}): what others should beat. It has no rank.`,
   /** Methods of our own agents that have another name in this language. */
-  methods: {} as Words,
+  methods: {} as Texts,
   verified: "Verified owner",
   unclaimed: "Unclaimed",
   notRanked: "Not ranked yet.",
@@ -77,7 +77,7 @@ export const english = {
     `${count} ${isOne ? "prediction" : "predictions"}, the last settled first.`,
   amended: "Amended",
   confidence: (value: string): string => `confidence ${value}`,
-  said: "Said",
+  answer: "Said",
   came: "Came",
   points: "Points",
   predicted: "Predicted",
@@ -241,7 +241,7 @@ export const chinese: typeof english = {
   lastFirst: (count) => `共 ${count} 个预测，最近结算的在前。`,
   amended: "已更正",
   confidence: (value) => `置信度 ${value}`,
-  said: "预测",
+  answer: "预测",
   came: "结果",
   points: "得分",
   predicted: "预测日期",

@@ -8,12 +8,12 @@ import type { Schema } from "effect"
 import { HttpBody, HttpServerResponse } from "effect/http"
 import type { Headers } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
-import { InvalidRequest } from "../../services/domain/errors.ts"
-import type { FieldProblem } from "../../services/domain/errors.ts"
-import { nearest } from "../../services/domain/nearest.ts"
-import { detailOf } from "../fieldProblems.ts"
-import type { UnknownMember } from "../fieldProblems.ts"
-import { AlsoTaken, RefusedFields, RefusesUnknownFields } from "./definitions.ts"
+import { InvalidRequest } from "../services/domain/errors.ts"
+import type { FieldProblem } from "../services/domain/errors.ts"
+import { nearest } from "../services/domain/nearest.ts"
+import { detailOf } from "./fieldProblems.ts"
+import type { UnknownMember } from "./fieldProblems.ts"
+import { AlsoTaken, RefusedFields, RefusesUnknownFields } from "./api/middleware.ts"
 
 /** The members and elements that a value may have; neither: nothing in it is unknown. */
 interface Shape {
