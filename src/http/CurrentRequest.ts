@@ -6,13 +6,13 @@ import { countedAddress } from "../services/RateLimiter.ts"
 export const CurrentRequest = Context.Reference<{
   readonly requestId: string
   readonly address: string
-  /** Whether it counts towards a limit of the service `RateLimiter`; the edge counts all others (`UnidentifiedLimit`). */
+  /** Whether the request counts towards a limit of `RateLimiter`; the edge counts all others (`UnidentifiedLimit`). */
   isCounted: boolean
 }>("auspex/http/CurrentRequest", {
   defaultValue: () => ({ requestId: "none", address: "unknown", isCounted: true })
 })
 
-/** The current request, marked as one that counts towards a limit of the service `RateLimiter`. */
+/** The current request, marked as one that counts towards a limit of `RateLimiter`. */
 export const countedRequest = Effect.map(CurrentRequest, (request) => {
   request.isCounted = true
   return request
@@ -37,7 +37,7 @@ export const trustedProxies = (networks: ReadonlyArray<string>) => {
     return address !== undefined && isProxy(address)
   }
 
-  /** The last hop that is no trusted proxy: the client may have invented all before it. */
+  /** The last hop that is no trusted proxy: the client may have invented all hops before it. */
   const clientOf = (peer: string, forwardedFor: string | undefined): string => {
     if (forwardedFor === undefined || !isTrusted(peer)) return peer
     const hops = forwardedFor.split(",").map((hop) => parsed(hop.trim()))
@@ -55,7 +55,7 @@ export const trustedProxies = (networks: ReadonlyArray<string>) => {
   }
 }
 
-/** Addresses and CIDR blocks as an operator lists them, with commas between. */
+/** Addresses and CIDR blocks in the form of the setting: separated by commas. */
 export const parseNetworks = (text: string): Option.Option<ReadonlyArray<string>> => {
   const networks = text
     .split(",")

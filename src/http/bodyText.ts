@@ -18,17 +18,17 @@ const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
 export const mediaType = (header: string | undefined): string =>
   (header ?? "application/json").split(";", 1).join("").trim().toLowerCase()
 
-/** Bytes that the body is declared to have; infinitely many where that is not known, as of a chunked one. */
+/** The declared length of the body in bytes; infinite where it is unknown, as for a chunked body. */
 export const declaredLength = (headers: Readonly<Record<string, string | undefined>>): number => {
   const { "content-length": length, "transfer-encoding": coding } = headers
   if (coding !== undefined) return Number.POSITIVE_INFINITY
   return length === undefined ? 0 : (countIn(length) ?? Number.POSITIVE_INFINITY)
 }
 
-/** Compressed bodies are not accepted: their decompressed size would have no limit. */
+/** Compressed bodies are rejected: their decompressed size would have no limit. */
 const isCompressed = (coding = ""): boolean => !["", "identity"].includes(coding.trim().toLowerCase())
 
-/** Why a body with these headers is rejected, whatever it holds; undefined when it is accepted. */
+/** The reason to reject a body by its headers alone; undefined when it is accepted. */
 export const unsupportedBody = (
   headers: HttpServerRequest.HttpServerRequest["headers"],
   types: ReadonlyArray<string>

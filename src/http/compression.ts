@@ -1,9 +1,9 @@
-/** Bodies as short as a client takes them: each form of a body is made once, when it is first asked for. */
+/** Compresses bodies for clients that accept it. Each encoding of a body is made once, on the first request for it. */
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip, zstdCompress } from "node:zlib"
 import { Effect } from "effect"
 
-/** Of those that a client likes equally, the first: the shortest, then the best known. */
+/** In order of preference where a client accepts several equally: the shortest encoding, then the best known. */
 const codings = ["br", "gzip", "zstd"] as const
 type Coding = (typeof codings)[number]
 
@@ -11,17 +11,17 @@ const brotli = promisify(brotliCompress)
 const zstd = promisify<Uint8Array, Buffer>(zstdCompress)
 const gzipped = promisify<Uint8Array, Buffer>(gzip)
 
-/** The highest quality takes seconds for some megabytes, to save a few more percent. */
+/** The highest quality takes seconds for some megabytes and saves only a few per cent more. */
 const brotliQuality = 5
 
-/** In the threads of libuv, of which there are few: it takes no more than those, and nobody else waits. */
+/** zlib works in the thread pool of libuv, so the event loop does not wait. */
 const compress: Readonly<Record<Coding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
   br: (bytes) => brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } }),
   zstd: (bytes) => zstd(bytes),
   gzip: (bytes) => gzipped(bytes)
 }
 
-/** The forms of a body, for as long as somebody holds the body: a cached answer is compressed once, too. */
+/** The encodings of each body, kept as long as the body itself: a cached answer is compressed once. */
 const forms = new WeakMap<Uint8Array, Map<Coding, Uint8Array | Promise<Uint8Array>>>()
 
 export const compressed = (bytes: Uint8Array, coding: Coding): Effect.Effect<Uint8Array> => {
@@ -29,7 +29,7 @@ export const compressed = (bytes: Uint8Array, coding: Coding): Effect.Effect<Uin
   forms.set(bytes, ofBody)
   const made = ofBody.get(coding)
   if (made instanceof Uint8Array) return Effect.succeed(made)
-  // It goes on where whoever asked first has left.
+  // The compression is shared, so it continues after the first requester has left.
   const making =
     made ??
     compress[coding](bytes).then(
@@ -38,7 +38,7 @@ export const compressed = (bytes: Uint8Array, coding: Coding): Effect.Effect<Uin
         return form
       },
       (cause: unknown) => {
-        // The next one tries again.
+        // The next request tries again.
         ofBody.delete(coding)
         throw cause
       }
@@ -47,14 +47,14 @@ export const compressed = (bytes: Uint8Array, coding: Coding): Effect.Effect<Uin
   return Effect.promise(() => making)
 }
 
-/** A weight of RFC 9110, 12.4.2; what is none counts as 0. */
+/** A weight of RFC 9110, 12.4.2; an invalid one counts as 0. */
 const quality = (parameters: ReadonlyArray<string>): number => {
   const given = parameters.find((parameter) => parameter.startsWith("q="))
   if (given === undefined) return 1
   return /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(given.slice(2)) ? Number(given.slice(2)) : 0
 }
 
-/** RFC 9110 12.5.3: that of ours which the client likes best; undefined: the plain form, which everybody takes. */
+/** The coding of ours that the client prefers (RFC 9110 12.5.3); undefined means the plain form, which every client accepts. */
 export const chosenCoding = (acceptEncoding: string | undefined): Coding | undefined => {
   if (acceptEncoding === undefined) return undefined
   const accepted = new Map(

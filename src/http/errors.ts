@@ -8,7 +8,7 @@ import { InvalidToken } from "../services/Tokens.ts"
 import { NotSequenced } from "../services/TransparencyLog.ts"
 import { FieldProblem, apiError, apiErrorWith, errorCode } from "../services/domain/errors.ts"
 
-/** The status of a typed error, which stands beside its definition. What a handler failed with may come wrapped. */
+/** The status of a typed error, from its definition. A handler's error may be wrapped. */
 export const errorStatus = (error: unknown): number => {
   const schema = Predicate.isObject(error) ? error.constructor : undefined
   if (Schema.isSchema(schema)) return Number(SchemaAST.resolve(schema.ast)?.["httpApiStatus"] ?? 500)
@@ -16,8 +16,8 @@ export const errorStatus = (error: unknown): number => {
 }
 
 /**
- * A write that is answered so counts as refused. A failure of ours does, for it costs as much, and more; 503 does not, for which a busy or
- * lost database is to blame.
+ * A write with such a status counts as refused. That includes failures of the server, which cost at least as much, but not
+ * 503: a busy or lost database is not the client's fault.
  */
 export const isRefusal = (status: number): boolean => status >= 400 && status !== 503
 
@@ -29,7 +29,7 @@ interface ApiError {
   readonly retry_after?: number
 }
 
-/** An error as a response, for routes outside of the HttpApi: in the same form. */
+/** An error as a response of a route outside of the HttpApi, in the same form. */
 export const errorResponse = (error: ApiError): HttpServerResponse.HttpServerResponse => {
   const { code, detail, errors, hint, retry_after } = error
   return HttpServerResponse.jsonUnsafe(
@@ -62,15 +62,15 @@ export class MissingScope extends apiError("MissingScope", 403, "missing_scope")
 /** 403: X-Agent-Id names another agent than the token. */
 export class AgentMismatch extends apiError("AgentMismatch", 403, "agent_mismatch") {}
 
-/** 413 */
+/** 413: the body is too large. */
 export class PayloadTooLarge extends apiError("PayloadTooLarge", 413, "payload_too_large") {}
 
-/** 415 */
+/** 415: the body has another type. */
 export class UnsupportedMediaType extends apiError("UnsupportedMediaType", 415, "unsupported_media_type") {}
 
 const { retry_after, ...tooMany } = TooManyRequests.fields
 
-/** The edge sets these on every answer that met a limit, accepted or not. */
+/** The edge sets these headers on every answer to a limited request, accepted or rejected. */
 const quotaHeaders = {
   ratelimit: Schema.optionalKey(
     Schema.String.annotate({
@@ -85,7 +85,7 @@ const quotaHeaders = {
   )
 }
 
-/** An error that says in its body and in `Retry-After` in how many seconds to come again. */
+/** Encodes an error with its `retry_after` in the body and in `Retry-After`. */
 const withRetryAfter = <const Code extends string>(error: {
   readonly code: Code
   readonly detail: string
@@ -158,7 +158,7 @@ const challenge = Schema.Struct({
 export const bearerChallenge = (code: (Unauthorized | InvalidToken)["code"]): string =>
   code === "unauthorized" ? "Bearer" : 'Bearer error="invalid_token"'
 
-/** 401 with it. */
+/** 401 with `WWW-Authenticate`. */
 export const UnauthorizedResponse = Schema.Union([Unauthorized, InvalidToken]).pipe(
   HttpApiSchema.encodeToWithHeaders(
     { body: challenge.pipe(HttpApiSchema.status(401)), headers: { "www-authenticate": Schema.String } },

@@ -1,4 +1,4 @@
-/** What is wrong with the fields of a request: what was expected, beside what was got. */
+/** Describes the wrong fields of a request: the expected value beside the one that was sent. */
 import { Predicate, SchemaAST, SchemaIssue } from "effect"
 import { InvalidRequest } from "../services/domain/errors.ts"
 import type { FieldProblem } from "../services/domain/errors.ts"
@@ -14,13 +14,13 @@ const maxMembers = 20
 
 type Path = ReadonlyArray<PropertyKey>
 
-/** Every field that is wrong of `sent`, in one answer. */
+/** One error that lists every wrong field of `sent`. */
 export const invalidRequest = (issue: SchemaIssue.Issue, sent: unknown): InvalidRequest => {
   const errors = problemsOf(issue, sent)
   return new InvalidRequest({ detail: detailOf(errors), errors })
 }
 
-/** The error with the names of members that are not known, which may be misspelt ones. */
+/** The error, extended by the names of unknown members, which may be misspelt. */
 export const withUnknownNames = (error: InvalidRequest, unknown: ReadonlyArray<UnknownMember>) => {
   const names = unknownNames(unknown)
   if (names === undefined) return error
@@ -28,7 +28,7 @@ export const withUnknownNames = (error: InvalidRequest, unknown: ReadonlyArray<U
   return new InvalidRequest({ detail: `${detail}; ${names}`, errors, ...(hint !== undefined && { hint }) })
 }
 
-/** A member that is not known, beside those that are. */
+/** An unknown member, with the known members beside it. */
 export interface UnknownMember {
   readonly path: string
   readonly name: string
@@ -48,17 +48,17 @@ export const problemsOf = (issue: SchemaIssue.Issue, sent: unknown): ReadonlyArr
   return found
 }
 
-/** All that is wrong, in one text. */
+/** All problems in one text. */
 export const detailOf = (errors: ReadonlyArray<FieldProblem>): string =>
   errors
     .map(({ message, path }) => (path === "" ? message : `${path}: ${message}`))
     .join("; ")
     .slice(0, maxDetail)
 
-/** `words` are those that the value may be, where it may be nothing else. */
+/** `words` are the permitted values, where the schema permits only some. */
 type Tell = (path: Path, message: string, words?: ReadonlyArray<string>) => void
 
-/** `message` is that of the check which what lies below it fails. */
+/** `message` is the message of the enclosing check; it applies to everything inside. */
 const collect = (issue: SchemaIssue.Issue, path: Path, message: string | undefined, tell: Tell): void => {
   switch (issue._tag) {
     case "Filter":
@@ -117,7 +117,7 @@ const missingIn = (ast: SchemaAST.AST, issue: SchemaIssue.Issue): string | undef
     : `Missing; ${expected(member.type).replace("Expected", "expected")}`
 }
 
-/** What a value of the schema is, as it is sent; no schema has a name here. */
+/** Describes the encoded value of a schema. Schemas have no names here. */
 const expected = (ast: SchemaAST.AST): string => {
   const kinds = [...new Set(alternatives(ast))]
   const last = kinds.at(-1) ?? "a valid value"
@@ -176,7 +176,7 @@ const members = ({ propertySignatures }: SchemaAST.Objects): string => {
 
 const maxShown = 40
 
-/** What was sent there, cut, and without secrets; a body in quotes is a frequent mistake. */
+/** The value that was sent, shortened and without secrets; a body sent as a JSON string is a frequent mistake. */
 const gotAt = (sent: unknown, path: Path, message: string, words: ReadonlyArray<string>): string => {
   const value = path.reduce<unknown>(
     (within, key) => (Predicate.hasProperty(within, key) ? within[key] : undefined),
@@ -197,7 +197,7 @@ const gotAt = (sent: unknown, path: Path, message: string, words: ReadonlyArray<
 }
 
 const shown = (value: string): string => {
-  // The beginning of a secret is one, too.
+  // The beginning of a secret is redacted, too.
   const safe = withoutSecretValues(value.slice(0, 1000))
   const text = JSON.stringify(safe.slice(0, maxShown)).replaceAll(
     /[\p{Cf}\p{Zl}\p{Zp}]/gu,
@@ -208,7 +208,7 @@ const shown = (value: string): string => {
 
 const maxUnknown = 10
 
-/** Names of members that are not known, each with the known one that was probably meant. */
+/** Names of unknown members, each with the known member that was probably meant. */
 const unknownNames = (unknown: ReadonlyArray<UnknownMember>): string | undefined => {
   if (unknown.length === 0) return undefined
   const names = unknown.slice(0, maxUnknown).map(({ members: known, name, path }) => {

@@ -1,13 +1,13 @@
 /**
- * Answers that may take minutes. From the fifth second on spaces are sent, which JSON allows before a value, so that clients
- * and proxies do not give up on a silent server.
+ * Sends answers that may take minutes. From the fifth second on it sends spaces, which JSON allows before a value, so that
+ * clients and proxies do not give up on a silent server.
  */
 import { Effect, Fiber, Option, Schedule, Schema, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 
 const pulse = "5 seconds"
 
-/** A quick answer is an ordinary one, with its own status. A slow one that fails ends the connection. */
+/** A quick answer is an ordinary response with its own status. A failure after the first space ends the connection. */
 export const heartbeatResponse = Effect.fnUntraced(function* <S extends Schema.Codec<unknown, unknown>, E, R>(
   schema: S,
   work: Effect.Effect<S["Type"], E, R>

@@ -1,6 +1,6 @@
 /**
- * HTTP caching of what everybody reads: ETags, conditional requests, and answers that are made once a second for all who
- * ask. What an administrator changes on this replica is seen at once.
+ * HTTP caching of public reads: ETags, conditional requests, and answers that are made once a second for all readers. An
+ * administrator's change on this replica empties the cache at once.
  */
 import { hash } from "node:crypto"
 import { Cache, Context, Duration, Effect, Exit, Layer } from "effect"
@@ -15,25 +15,25 @@ import { namesOf, refusedParameters } from "./unknownFields.ts"
 type Request = HttpServerRequest.HttpServerRequest
 type Response = HttpServerResponse.HttpServerResponse
 
-/** The `cache-control` of what is made anew after so long. */
+/** The `cache-control` of an answer that is made again after this time. */
 export const cacheControl = (publicCache: Duration.Duration): string => {
   const seconds = Math.floor(Duration.toSeconds(publicCache))
   return seconds > 0 ? `public, max-age=${seconds}` : "no-cache"
 }
 
-/** An answer with secrets, which no cache may keep. */
+/** For an answer with secrets, which no cache may store. */
 export const unstored = <A>(body: A) =>
   HttpApiSchema.withHeaders({ body, headers: { "cache-control": "no-store" as const } })
 
 const etagOf = (body: Uint8Array): string => `"${hash("sha256", body, "base64url").slice(0, 22)}"`
 
-/** A whole answer with its ETag and these headers; any other answer as it is. */
+/** Adds an ETag and these headers to a complete answer; returns any other answer unchanged. */
 export const withEtag = (response: Response, headers: Readonly<Record<string, string>>): Response =>
   response.status === 200 && response.body._tag === "Uint8Array"
     ? HttpServerResponse.setHeaders(response, { ...headers, etag: etagOf(response.body.body) })
     : response
 
-/** RFC 9110 13.1.2: any of a list, compared weakly, or `*`. */
+/** Matches any tag of a list by weak comparison, or `*` (RFC 9110 13.1.2). */
 const matches = (ifNoneMatch: string | undefined, etag: string): boolean =>
   ifNoneMatch !== undefined &&
   ifNoneMatch
@@ -44,7 +44,7 @@ const matches = (ifNoneMatch: string | undefined, etag: string): boolean =>
 const bodyHeaders: ReadonlySet<string> = new Set(["content-type", "content-length", "content-encoding"])
 
 /**
- * 304 for a client that has the response already, else the response. A 304 repeats all other headers, for they replace
+ * 304 for a client that has the response already, else the response. A 304 repeats all other headers, because they replace
  * those that the client has stored (RFC 9111 3.2).
  */
 const notModified = (request: Request, response: Response): Response => {
@@ -54,12 +54,12 @@ const notModified = (request: Request, response: Response): Response => {
   return HttpServerResponse.empty({ status: 304, headers: Object.fromEntries(headers) })
 }
 
-/** What is shorter is hardly shortened. */
+/** Shorter bodies gain hardly anything from compression. */
 const minCompressed = 1024
 
 const compressible = /^(text\/|application\/(json|javascript|feed\+json|atom\+xml)|image\/svg)/
 
-/** The body of a whole answer that is worth compressing. */
+/** The body of a complete answer that is worth compressing. */
 const compressibleBody = ({ body, headers, status }: Response): HttpBody.Uint8Array | undefined =>
   status === 200 &&
   body._tag === "Uint8Array" &&
@@ -69,13 +69,14 @@ const compressibleBody = ({ body, headers, status }: Response): HttpBody.Uint8Ar
     ? body
     : undefined
 
-/** What the answer depends on besides its address: an answer that is made once is negotiated often. */
+/** `Vary` with the request headers that the answer depends on: a cached answer is negotiated for each client. */
 const varied = (vary = ""): string =>
   [...new Set([...vary.split(", ").filter((name) => name !== ""), "accept-encoding"])].join(", ")
 
 /**
- * The answer as the client takes it, compressed or not; 304 if it has that already. Tags are strong, so each form has its own.
- * Not for answers that hold a secret beside what others chose, whose length would tell of it (BREACH).
+ * The answer in the encoding that the client accepts, or 304 if the client has it. ETags are strong, so each encoding has
+ * its own. Never for an answer that holds a secret beside text of others: its compressed length would reveal the secret
+ * (BREACH).
  */
 export const negotiated = (request: Request, response: Response): Effect.Effect<Response> => {
   const body = compressibleBody(response)
@@ -100,18 +101,18 @@ export const negotiated = (request: Request, response: Response): Effect.Effect<
   )
 }
 
-/** A longer value of a known parameter would not be a cursor of ours either. */
+/** A known parameter with a longer value is no cursor of ours. */
 const maxValueLength = 1000
 
-/** A segment of a path in one spelling, of many that are percent-encoded or in capitals. */
+/** One spelling for a segment of a path, which may be percent-encoded or a UUID in capitals. */
 const normalSegment = (segment: string): string => {
   const text = decodeURIComponent(segment)
   return encodeURIComponent(isUuid(text) ? text.toLowerCase() : text)
 }
 
 /**
- * The path and the parameters that an answer depends on, in one order and one spelling, so that what is added to an address
- * does not have it made anew. Undefined: not to be cached.
+ * The path and the parameters that an answer depends on, in one order and one spelling, so that added parameters do not
+ * bypass the cache. Undefined: the answer is not cached.
  */
 const keyOf = (url: string, parameters: ReadonlyArray<string>): string | undefined => {
   const [path = "", ...rest] = url.split("?")
@@ -130,7 +131,7 @@ const keyOf = (url: string, parameters: ReadonlyArray<string>): string | undefin
 export class PublicCache extends Context.Service<
   PublicCache,
   {
-    /** The cached answer to this address, which depends on these parameters, or the one that `make` makes. Failures are not cached. */
+    /** The cached answer to this address, or the one that `make` makes; it depends on these parameters only. Failures are not cached. */
     readonly get: <E, R>(
       url: string,
       parameters: ReadonlyArray<string>,
@@ -140,10 +141,10 @@ export class PublicCache extends Context.Service<
   }
 >()("auspex/http/PublicCache") {}
 
-/** How whoever asks first makes the answer. */
+/** The first requester's way to make the answer. */
 class Maker extends Context.Service<Maker, Effect.Effect<Response, unknown>>()("auspex/http/Maker") {}
 
-/** The answers read longest ago are dropped first. One answer may have megabytes: the results of a challenge with its reasonings. */
+/** The cache drops the answers that were read longest ago. One answer may have megabytes: results with their reasonings. */
 const maxAnswers = 100
 const maxBytes = 64 * 1024 * 1024
 
@@ -166,7 +167,7 @@ export const layer = Layer.effect(
       requireServicesAt: "lookup"
     })
 
-    /** Expired answers count, too: the cache holds on to them. */
+    /** Expired answers count, too, because the cache still holds them. */
     const makeRoom = Effect.fnUntraced(function* (response: Response) {
       const cached = [...(yield* Cache.entries(answers))]
       let bytes = cached.reduce((sum, [, each]) => sum + sizeOf(each), sizeOf(response))
@@ -196,7 +197,7 @@ export const layer = Layer.effect(
         const key = Duration.isZero(publicCache) ? undefined : keyOf(url, parameters)
         if (key === undefined) return make
         return Effect.contextWith((context: Context.Context<R>) => {
-          // The failures of an address are those of the `make` that it is asked with.
+          // The errors of an address are those of the `make` that came with the request.
           return cached(key, Effect.provideContext(make, context)) as Effect.Effect<Response, E>
         })
       },
@@ -205,7 +206,7 @@ export const layer = Layer.effect(
   })
 )
 
-/** The middleware of public reads. */
+/** The middleware `HttpCaching`. */
 export const publicReads = Layer.effect(
   HttpCaching,
   Effect.gen(function* () {
@@ -213,11 +214,11 @@ export const publicReads = Layer.effect(
     const cache = yield* PublicCache
     const headers = {
       "cache-control": cacheControl(publicCache),
-      // Whoever asks: a cache in between keeps one answer for all.
+      // A fixed origin, so that shared caches keep one answer for all origins.
       "access-control-allow-origin": "*"
     }
     const vary = { vary: "authorization" }
-    /** What an agent is told of itself. It is not compressed: its length would tell of it. */
+    /** For answers about the requesting agent. They are not compressed: the length would reveal their content (BREACH). */
     const personal = { "cache-control": "private, no-cache", ...vary }
 
     return HttpCaching.of(
@@ -240,7 +241,7 @@ export const publicReads = Layer.effect(
   })
 )
 
-/** For documents that are of one start of the server: whoever kept one has that of the next start soon. */
+/** For documents that change only when the server restarts: a stored copy is replaced five minutes later at the latest. */
 export const untilNextStart = "public, max-age=300"
 
 interface Document {
@@ -249,7 +250,7 @@ interface Document {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** How a document is answered that is the same for everybody. `make` is asked once, when it is first asked for, and again where it failed. */
+/** Answers a document that is the same for every reader. It runs `make` on the first request, and again after a failure. */
 export const staticDocument = Effect.fnUntraced(function* (make: Effect.Effect<Document>) {
   const [response, forget] = yield* Effect.cachedInvalidateWithTTL(
     Effect.map(make, ({ bytes, contentType, headers }) =>

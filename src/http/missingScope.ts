@@ -1,4 +1,4 @@
-/** 403 for a scope that the token lacks, with how to come by it. */
+/** 403 for a scope that the token lacks, with a hint how to get it. */
 import { Effect } from "effect"
 import type { Registry } from "../services/Registry.ts"
 import { allows } from "../services/Scopes.ts"
@@ -7,7 +7,7 @@ import { tokenPath } from "../services/Tokens.ts"
 import type { AgentId } from "../services/domain/ids.ts"
 import { MissingScope } from "./errors.ts"
 
-/** Fails with it; reads what the agent has asked for, which only a refusal pays for. */
+/** Fails with `MissingScope`. It reads the agent's scopes for the hint, which only rejected requests pay for. */
 export const missingScope = Effect.fnUntraced(function* (
   registry: Registry["Service"],
   agentId: AgentId,

@@ -71,7 +71,7 @@ const usesBasic = (header: string | undefined): header is string => /^basic\b/i.
 
 const one = "Expected exactly one of client_secret, client_assertion and HTTP Basic"
 
-/** Faults of the parameters taken together. */
+/** Problems of the parameters taken together. */
 const contradictions = (sent: Sent, basic: Basic | undefined): ReadonlyArray<FieldProblem> => {
   const { agent_id, client_assertion, client_assertion_type, client_id, client_secret } = sent
   const problems: Array<FieldProblem> = []
@@ -91,7 +91,7 @@ const contradictions = (sent: Sent, basic: Basic | undefined): ReadonlyArray<Fie
   return problems
 }
 
-/** The credentials, or all faults, one a field. */
+/** The credentials, or all problems, one a field. */
 const read = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { address } = yield* CurrentRequest
@@ -161,7 +161,7 @@ const ErrorBody = Schema.fromJsonString(
 )
 const decodeError = Schema.decodeUnknownOption(ErrorBody)
 
-/** Our codes that OAuth defines, too. */
+/** Codes of ours that OAuth defines, too. */
 const shared: ReadonlySet<string> = new Set(["invalid_client", "unsupported_grant_type"])
 
 const errorOf = (code: string, status: number): string => {

@@ -3,19 +3,19 @@ import { Layer } from "effect"
 import { UrlParams } from "effect/http"
 import { secretPrefix } from "../services/domain/ids.ts"
 
-/** Matches the beginning of a secret, too. */
+/** The pattern matches the beginning of a secret, too. */
 const ownSecrets = new RegExp(`${secretPrefix}[\\w-]+`, "g")
 
 /** Replaces secrets that this service makes. */
 export const withoutOwnSecrets = (text: string): string => text.replaceAll(ownSecrets, "aus_$1_<redacted>")
 
-/** Such as access tokens and assertions, which have no prefix of ours. */
+/** JWTs, such as access tokens and assertions, which have no prefix of ours. */
 const signedTokens = /\beyJ[\w-]+(?:\.[\w-]+)*/g
 
 /** User name and password in a URL. */
 const urlCredentials = /\/\/[^/\s@]*@/g
 
-/** Replaces secrets in a value that is told to whoever sent it, and may be logged there. */
+/** Replaces secrets in a value that is returned to its sender and may be logged there. */
 export const withoutSecretValues = (text: string): string =>
   withoutOwnSecrets(text).replaceAll(signedTokens, "<redacted>").replaceAll(urlCredentials, "//<redacted>@")
 

@@ -1,7 +1,7 @@
 /**
- * What a request holds that its endpoint does not take. Fields of a body are ignored, and told in the answer, unless they may
- * have been meant as limits; query parameters are refused, for what is left out of a question changes its answer. An optional
- * field that is null is absent, as encoders of many languages write it.
+ * Finds fields and parameters that an endpoint does not define. Unknown fields of a body are ignored and listed in the
+ * answer, unless they may have been meant as limits. Unknown query parameters are rejected, because a missing filter changes
+ * the answer. An optional field with the value null counts as absent: encoders of many languages write it.
  */
 import { Context, Predicate, SchemaAST } from "effect"
 import type { Schema } from "effect"
@@ -15,7 +15,7 @@ import { detailOf } from "./fieldProblems.ts"
 import type { UnknownMember } from "./fieldProblems.ts"
 import { AlsoTaken, RefusedFields, RefusesUnknownFields } from "./api/middleware.ts"
 
-/** The members and elements that a value may have; neither: nothing in it is unknown. */
+/** The members and elements that a value may have. A shape with neither accepts everything. */
 interface Shape {
   readonly members?: ReadonlyMap<string, Shape>
   readonly element?: Shape
@@ -23,7 +23,7 @@ interface Shape {
   readonly takesNull?: boolean
 }
 
-/** Null stands for the absence of a member that some alternative of the body may lack, unless null is a value of it. */
+/** Null counts as absent where some alternative of the body may lack the member, unless null is a valid value. */
 const isAbsentWhenNull = ({ isOptional = false, takesNull = false }: Shape): boolean =>
   isOptional && !takesNull
 
@@ -55,7 +55,7 @@ const memberOf = ({ type }: SchemaAST.PropertySignature): Shape => ({
   takesNull: hasNull(type)
 })
 
-/** Of what is sent: the encoded side of a schema, or the decoded one where that alone has members or elements. */
+/** The shape of a value as it is sent: of the encoded side of a schema, or of the decoded side where only that has members or elements. */
 const shapeOf = (ast: SchemaAST.AST): Shape => {
   const encoded = ast.encoding?.at(-1)?.to
   const sent = encoded === undefined ? {} : shapeOf(encoded)
@@ -116,17 +116,17 @@ const unknownIn = (value: unknown, shape: Shape): ReadonlyArray<UnknownMember> =
   return told
 }
 
-/** The fields of a JSON body that the endpoint does not know, at most a hundred. */
+/** The unknown fields of a JSON body, at most a hundred. */
 export const unknownMembers = (endpoint: HttpApiEndpoint.Top, body: unknown): ReadonlyArray<UnknownMember> =>
   unknownIn(body, bodyShape(endpoint))
 
-/** What tells the members of a value that the schema does not know. */
+/** Returns a function that finds the members of a value that the schema does not define. */
 export const unknownMembersOf = (schema: Schema.Top) => {
   const shape = shapeOf(schema.ast)
   return (value: unknown): ReadonlyArray<UnknownMember> => unknownIn(value, shape)
 }
 
-/** The value without the members that are null and stand for none; the same value where there are none. */
+/** The value without absent members (null for an optional one); the same object where there are none. */
 const withoutAbsent = (value: unknown, shape: Shape): unknown => {
   if (Array.isArray(value)) {
     const { element } = shape
@@ -148,7 +148,7 @@ const withoutAbsent = (value: unknown, shape: Shape): unknown => {
 export const presentMembers = (endpoint: HttpApiEndpoint.Top, body: unknown): unknown =>
   withoutAbsent(body, bodyShape(endpoint))
 
-/** The same of a value of this schema. */
+/** `presentMembers` for a value of this schema. */
 export const presentMembersOf = (schema: Schema.Top) => {
   const shape = shapeOf(schema.ast)
   return (value: unknown): unknown => withoutAbsent(value, shape)
@@ -156,7 +156,7 @@ export const presentMembersOf = (schema: Schema.Top) => {
 
 const keyHeader = "Idempotency-Key"
 
-/** What a write ignores: their paths, and a key that was sent where none is taken. */
+/** The paths of ignored fields, and the header `Idempotency-Key` where the endpoint does not accept it. */
 export const ignoredFields = (
   endpoint: HttpApiEndpoint.Top,
   body: unknown,
@@ -181,7 +181,7 @@ const asRefused = ({ members, name, path }: UnknownMember): FieldProblem => ({
   message: `Unknown field${meant(name, members)}: expected one of ${[...members].join(", ")}`
 })
 
-/** Why a body is refused for fields that its endpoint refuses, by name or because it does not know them; undefined where it is not. */
+/** The rejection of a body with fields that the endpoint rejects, by name or as unknown; undefined for other bodies. */
 export const refusedFields = (endpoint: HttpApiEndpoint.Top, body: unknown): InvalidRequest | undefined => {
   const refused = Object.entries(Context.get(endpoint.annotations, RefusedFields))
     .filter(([name]) => Predicate.hasProperty(body, name) && body[name] !== null)
@@ -192,10 +192,10 @@ export const refusedFields = (endpoint: HttpApiEndpoint.Top, body: unknown): Inv
   return refusing([...refused, ...unknown.map(asRefused)])
 }
 
-/** Clients and proxies refuse an answer whose headers are too large. */
+/** Clients and proxies reject an answer whose headers are too large. */
 const maxHeader = 4000
 
-/** As many of the names as a header may hold, in visible ASCII. */
+/** The names in visible ASCII, as many as a header may hold. */
 const inHeader = (names: ReadonlyArray<string>): string => {
   const text = JSON.stringify(names).replaceAll(
     /[^\x20-\x7e]/g,
@@ -207,7 +207,7 @@ const inHeader = (names: ReadonlyArray<string>): string => {
 const toldIn = (json: object): ReadonlyArray<unknown> =>
   "ignored_fields" in json && Array.isArray(json.ignored_fields) ? json.ignored_fields : []
 
-/** The answer with `ignored_fields`, after those that it has already; one without a JSON object to put them in has them in the header `Ignored-Fields`. */
+/** Adds `ignored_fields` to the JSON object of the answer, after the ones it has; without a JSON object, the header `Ignored-Fields`. */
 export const withIgnoredFields = (
   response: HttpServerResponse.HttpServerResponse,
   ignored: ReadonlyArray<string>
@@ -226,19 +226,19 @@ export const withIgnoredFields = (
     : HttpServerResponse.setHeader(response, "ignored-fields", inHeader(ignored))
 }
 
-/** The names that a schema of query parameters or headers takes. */
+/** The names that a schema of query parameters or headers defines. */
 export const namesOf = (schema: Schema.Top | undefined): ReadonlyArray<string> =>
   schema !== undefined && SchemaAST.isObjects(schema.ast)
     ? schema.ast.propertySignatures.map(({ name }) => String(name))
     : []
 
-/** The names of the query parameters of a URL, as often as each is given. */
+/** The parameter names in the query of a URL; a repeated parameter occurs repeatedly. */
 const namesInQuery = (url: string): ReadonlyArray<string> => {
   const start = url.indexOf("?")
   return start === -1 ? [] : [...new URLSearchParams(url.slice(start)).keys()]
 }
 
-/** Why a request with this URL is refused for parameters that are unknown or repeated; undefined where it is not. */
+/** The rejection of a URL with unknown or repeated parameters; undefined for other URLs. */
 export const refusedParameters = (url: string, known: ReadonlyArray<string>): InvalidRequest | undefined => {
   const names = namesInQuery(url)
   if (names.length === 0) return undefined

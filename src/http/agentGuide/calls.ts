@@ -23,7 +23,7 @@ export interface Call {
   /** With `{names}` for parameters. */
   readonly path: string
   readonly credential: "none" | "token or none" | "token" | "token or key" | "key"
-  /** When the body decides, that of an empty body. */
+  /** The scope; where the body decides, that of an empty body. */
   readonly scope: Scope | undefined
   readonly limit: LimitName | undefined
   readonly summary: string
@@ -42,10 +42,10 @@ const answersOf = (document: unknown, operation: unknown): Call["answers"] =>
       shape: shapeOf(document, at(response, "content", "application/json", "schema"))
     }))
 
-/** How the names of their groups end. */
+/** The names of the model groups end with this. */
 export const languageModels = "language models"
 
-/** In the order of the API, without administration and health checks; then the calls of models. */
+/** All calls in the order of the API, without administration and health checks; then the calls of models. */
 export const readCalls = (document: OpenApi.OpenAPISpec): ReadonlyMap<string, Call> => {
   const calls = new Map<string, Call>()
   HttpApi.reflect(Api, {
@@ -111,7 +111,7 @@ const resolved = (document: unknown, schema: unknown): unknown => {
   )
 }
 
-/** The choice of a schema that has one, or of objects one that has the members of all: those that some lack are optional. */
+/** Joins choices into one schema: objects become one object with all members, optional where some choice lacks them. */
 const joined = (document: unknown, choices: ReadonlyArray<unknown>): unknown => {
   const known = choices.map((choice) => resolved(document, choice))
   const objects = known.filter((choice) => member(choice, "properties") !== undefined)
@@ -126,7 +126,7 @@ const joined = (document: unknown, choices: ReadonlyArray<unknown>): unknown => 
 }
 
 const shapeWithin = (document: unknown, given: unknown, depth: number): string => {
-  // The answer of a write is its own schema and what every write may add.
+  // The answer of a write is its own schema plus the members of every write.
   const parts = member(given, "allOf")
   const schema = resolved(document, Array.isArray(parts) ? parts[0] : given)
   const choices = member(schema, "anyOf") ?? member(schema, "oneOf")

@@ -7,12 +7,12 @@ import { published } from "../api/document.ts"
 import { readCalls } from "./calls.ts"
 import { callsPage, skill } from "./skill.ts"
 
-/** The guide for agents and its page of all calls, as this instance writes them, Markdown. */
+/** The guide for agents and its page of all calls, as Markdown, for this instance. */
 export const makeGuide = Effect.gen(function* () {
   const settings = yield* Settings
   const gateway = yield* Gateway
   const targets = yield* Targets
-  // The calls of the API do not change while it runs.
+  // The calls of the API do not change while the instance runs.
   const readOnce = yield* Effect.cached(Effect.sync(() => readCalls(OpenApi.fromApi(published(settings)))))
   const written = (page: typeof skill) =>
     Effect.gen(function* () {

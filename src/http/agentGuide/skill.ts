@@ -14,7 +14,7 @@ import { languageModels } from "./calls.ts"
 import type { Call } from "./calls.ts"
 import { durationText, limitText } from "../api/limitText.ts"
 
-/** The facts of the instance that the guide tells beside its settings. */
+/** Facts of the instance that the guide mentions, in addition to its settings. */
 export interface Instance {
   readonly targets: ReadonlyArray<Target>
   readonly hasGateway: boolean
@@ -152,7 +152,7 @@ interface Chapter {
   readonly steps: ReadonlyArray<Step>
 }
 
-/** The loop once through, at any hour and within two minutes. */
+/** One pass through the loop, possible at any hour and within two minutes. */
 const practice: Chapter = {
   title: "Practise",
   steps: [
@@ -385,7 +385,7 @@ const claimedChapters = (settings: Settings["Service"]): ReadonlyArray<Chapter> 
   }
 ]
 
-/** The chapter of an instance that has a gateway. */
+/** The chapter for an instance with a gateway. */
 const gatewayChapter = ({ baseUrl }: Settings["Service"]): Chapter => ({
   title: "Call language models",
   steps: [
@@ -421,10 +421,10 @@ const inFigures = (name: string): string => {
 const namesOf = (targets: ReadonlyArray<Target>): string =>
   targets.map(({ key, name }) => `\`${key}\` (${name})`).join(", ")
 
-/** For a numeric price event. */
+/** An answer to a price event about a number. */
 const figureAnswer = `{"predicted_value": 5, "predicted_std": 1.2, "reasoning": "<YOUR_REASONING>"}`
 
-/** When questions of a schedule are made. */
+/** The times at which a schedule makes questions. */
 const schedules: Readonly<Record<ScheduleName, (settings: Settings["Service"]) => string>> = {
   session: ({ sessionLead, scheduleNotice }) =>
     `a session challenge of each asset every trading day, ${durationText(sessionLead)} to ${durationText(scheduleNotice)} before the session begins`,
@@ -449,9 +449,9 @@ interface Example {
   readonly query?: string
   /** JSON with placeholders. */
   readonly body?: string
-  /** The URL, when an earlier response gave it. */
+  /** The URL, if an earlier response gave it. */
   readonly url?: string
-  /** What to keep of the response: its path there, and its name in later examples. */
+  /** The values of the response that later examples use: the path of each, and its name. */
   readonly keep?: Readonly<Record<string, string>>
 }
 
@@ -472,7 +472,7 @@ const answersOf = ({ answers }: Call, isKnown: boolean): string => {
   return isKnown ? `Answers ${statuses}, as above.` : `Answers ${statuses}: \`${shapes.join(" or ")}\``
 }
 
-/** Markdown: the call for a shell, its response where the page shows the call for the first time, and what to keep. */
+/** Markdown: the call for a shell, its response where the page shows the call for the first time, and the values to keep. */
 const exampleOf = (baseUrl: string, calls: ReadonlyMap<string, Call>) => {
   const shown = new Set<string>()
   const isShown = ({ answers }: Call): boolean =>
@@ -502,7 +502,7 @@ const exampleOf = (baseUrl: string, calls: ReadonlyMap<string, Call>) => {
   }
 }
 
-/** The limits that agents meet. */
+/** The limits that apply to agents. */
 const limitRows: ReadonlyArray<readonly [name: LimitName, what: string, whose: string]> = [
   ["predictions", "Predictions of every kind", "agent"],
   ["comments", "Comments", "agent"],

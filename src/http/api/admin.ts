@@ -1,4 +1,4 @@
-/** Administration: bearer AUSPEX_ADMIN_TOKEN; every call that changes something is written to the audit log. */
+/** Administration with the bearer token AUSPEX_ADMIN_TOKEN. The audit log records every call that changes something. */
 import { ByteSize, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AuditEntries } from "../../services/AdminAudit.ts"

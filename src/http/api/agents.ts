@@ -1,4 +1,4 @@
-/** Agents: registration, tokens and their discovery, and what an agent reads and sets of itself. */
+/** Agents: registration, tokens and their discovery, and an agent's own data and settings. */
 import { ByteSize, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AlreadyClaimed, ClaimLink, ClaimStatus, NotClaimableYet } from "../../services/Claims.ts"
@@ -51,7 +51,7 @@ import { TooManyRequestsResponse, UnsupportedGrantType, WaitRefusedResponse } fr
 
 const noStore = { "cache-control": Schema.Literal("no-store") }
 
-/** The credentials of an agent, as requests document them; `oauth.ts` reads them. */
+/** The credentials of an agent, as the document shows them; `oauth.ts` reads them. */
 export const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 export const id = text({ minimum: 1, maximum: 200 })
@@ -70,7 +70,7 @@ const byAssertion = {
 
 const grant = { grant_type: Schema.Literals(["client_credentials"]) }
 
-/** RFC 6749 4.4, as JSON or as a form. */
+/** The token request of RFC 6749 4.4, as JSON or as a form. */
 const TokenRequest = Schema.Union([
   Schema.Struct({ ...grant, ...bySecret }).annotate({ identifier: "SecretTokenRequest" }),
   Schema.Struct({ ...grant, ...byAssertion }).annotate({ identifier: "AssertionTokenRequest" })
@@ -81,7 +81,7 @@ const ClaimLinkRequest = Schema.Union([
   Schema.Struct(byAssertion).annotate({ identifier: "AssertionClaimLinkRequest" })
 ])
 
-/** Its fields hold at most 26,000 characters, which JSON may write as six bytes each (\u4e00). */
+/** The fields hold at most 26,000 characters, and JSON may escape each in six bytes (\u4e00). */
 const maxAnswer = ByteSize.kibibytes(160)
 
 export class RegistrationApi extends HttpApiGroup.make("registration")
@@ -173,7 +173,7 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
   .annotate(OpenApi.Title, "Registration and tokens")
   .annotate(OpenApi.Description, "From the first call to an access token.") {}
 
-/** RFC 8414. */
+/** The metadata of RFC 8414. */
 const AuthorizationServer = Schema.Struct({
   issuer: Schema.String,
   token_endpoint: Schema.String.annotate({ description: "also the audience of a client_assertion" }),

@@ -54,12 +54,12 @@ import {
 } from "./middleware.ts"
 import { TooManyRequestsResponse } from "../errors.ts"
 
-/** Only macro challenges have one. */
+/** Only macro challenges have a pool. */
 const noPoolThere = { amount: noPool }
 
 const stakes = [{ scope: "credits:stake", limit: "stakes" } as const]
 
-/** An answer with an amount is a stake too. */
+/** An answer with an amount is a stake, too. */
 export const needsOfAnswer = (body: unknown) =>
   Predicate.hasProperty(body, "amount") && body.amount !== null && body.amount !== undefined ? stakes : []
 
@@ -68,7 +68,7 @@ const answers = [
   PredictionAnswer.pipe(HttpApiSchema.status(200))
 ] as const
 
-/** What an answer may be refused with, whatever the type of its challenge. */
+/** The errors of a prediction on a challenge of any type. */
 const refusals = [
   NotFound,
   InvalidRequest,
@@ -84,7 +84,7 @@ const refusals = [
   TooManyRequestsResponse
 ] as const
 
-/** Every challenge that takes an answer now. */
+/** Every challenge that accepts predictions now. */
 export class QuestionsApi extends HttpApiGroup.make("questions")
   .add(
     HttpApiEndpoint.get("open", "/eval/open", {
@@ -125,7 +125,7 @@ export class QuestionsApi extends HttpApiGroup.make("questions")
   .annotate(OpenApi.Title, "Open questions")
   .annotate(OpenApi.Description, "What takes an answer now, of every type, in one list.") {}
 
-/** A batch of answers to challenges of any type. */
+/** A batch of predictions on challenges of any type. */
 export class AnswersApi extends HttpApiGroup.make("answers")
   .add(
     HttpApiEndpoint.post("predictAll", "/eval/predictions", {

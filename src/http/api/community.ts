@@ -36,7 +36,7 @@ const newsId = { news_id: Schema.String }
 const commentId = { comment_id: Schema.String }
 const replyId = { reply_id: Schema.String }
 
-/** One endpoint takes comments and replies: a parent makes the post a reply. */
+/** One endpoint accepts comments and replies: a post with a parent is a reply. */
 const needsOfPost = (body: unknown) =>
   Predicate.hasProperty(body, "parent_comment_id") &&
   body.parent_comment_id !== null &&

@@ -1,4 +1,4 @@
-/** The published OpenAPI document: corrections of what is generated, and what the definitions say beside their schemas. */
+/** Publishes the OpenAPI document: corrects the generated one and adds scopes, limits and examples of the definitions. */
 import { Context, Duration, Predicate } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
 import packageJson from "../../../package.json" with { type: "json" }
@@ -27,7 +27,7 @@ import { modelCallError, modelCalls } from "./modelCalls.ts"
 
 type Node = Readonly<Record<string, unknown>>
 
-/** The API with the document of this instance, for whoever makes one of it. */
+/** The API, annotated with the version, servers and document of this instance. */
 export const published = (settings: Settings["Service"]) =>
   Api.annotate(OpenApi.Version, packageJson.version)
     .annotate(OpenApi.Servers, [{ url: settings.baseUrl }])
@@ -55,7 +55,7 @@ const documentOf = (generated: Node, settings: Settings["Service"]): Node => {
   })
 }
 
-/** The document without what administrators alone can call. */
+/** The document without the endpoints of administrators. */
 export const forAgents = (document: Node): Node => {
   const paths = Object.entries(record(document["paths"])).filter(
     ([path]) => !path.startsWith("/api/v1/admin/")
@@ -77,7 +77,7 @@ export const forAgents = (document: Node): Node => {
 const at = (node: unknown, ...path: ReadonlyArray<string>): unknown =>
   path.reduce<unknown>((value, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined), node)
 
-/** Its members; none of what is no object. */
+/** The members of an object; no members for any other value. */
 const record = (value: unknown): Node => (Predicate.isObject(value) ? { ...value } : {})
 
 const mapped = (value: unknown, change: (member: unknown, key: string) => unknown): Node =>
@@ -93,20 +93,20 @@ const listAt = (node: unknown, ...path: ReadonlyArray<string>): ReadonlyArray<un
   return Array.isArray(found) ? found : []
 }
 
-/** The generator takes the encoded text, without its bounds. */
+/** The generator shows the encoded text of this parameter, without its bounds. */
 const limit = { type: "integer", minimum: 1, maximum: maximumLimit, default: defaultLimit }
 const retryAfter = { type: "integer", description: "seconds" }
 
 /**
- * Whether the generator wrote what does not hold or says nothing: requests may hold unknown members and responses may gain
- * some, and every integer of JSON is within 2^53.
+ * True for keywords of the generator that are wrong or redundant: requests may hold unknown members, responses may gain
+ * members, and every integer of JSON is within 2^53.
  */
 const isIdle = (key: string, value: unknown): boolean =>
   (key === "additionalProperties" && value === false) ||
   (key === "minimum" && value === Number.MIN_SAFE_INTEGER) ||
   (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
 
-/** One alternative is none; an alternative that stands there twice stands there once. */
+/** Merges equal alternatives, and replaces a single alternative by its schema. */
 const alternatives = ({ anyOf, ...schema }: Node): Node => {
   if (!Array.isArray(anyOf)) return schema
   const different = [...new Map(anyOf.map((each) => [JSON.stringify(each), each])).values()]
@@ -128,7 +128,7 @@ const corrected = (value: unknown): unknown => {
 
 const schemaPath = "#/components/schemas/"
 
-/** The generator tells the two sides of a schema apart, of which the document shows one. */
+/** The generator names the two sides of a schema differently; the document shows only one of them. */
 const renamed = (document: Node): Node => {
   const schemas = record(at(document, "components", "schemas"))
   const shortOf = (name: string): string => {
@@ -148,7 +148,7 @@ const renamed = (document: Node): Node => {
 
 const nameOf = (reference: unknown): string => String(reference).slice(schemaPath.length)
 
-/** Without the schemas that nothing refers to. */
+/** The document without schemas that nothing refers to. */
 const onlyUsed = (document: Node): Node => {
   const schemas = record(at(document, "components", "schemas"))
   const used = new Set<string>()
@@ -173,7 +173,7 @@ const oauthMembers = {
   error_description: { type: "string", description: "detail, in the characters of RFC 6749 5.2" }
 }
 
-/** The errors of the token endpoint have the members of OAuth beside those that they have elsewhere. */
+/** Errors of the token endpoint have OAuth's members in addition to ours. */
 const withNamedTokenErrors = (document: Node): Node => {
   const all = record(at(document, "components", "schemas"))
   const added: Record<string, unknown> = {}
@@ -204,7 +204,7 @@ const withNamedTokenErrors = (document: Node): Node => {
 const ignoredPaths =
   "paths of the fields that the endpoint or the challenge does not take, at most 100 of a body"
 
-/** A member that only answers of writes have, so it stands beside their schemas, not in those that other answers share. */
+/** Only answers of writes have this member, so it stands beside their schemas, which other answers share. */
 const ignoredFields = {
   type: "object",
   properties: {
@@ -224,7 +224,7 @@ const ignoredHeader = {
   }
 }
 
-/** Answers of writes tell what they ignored: in a JSON object, or in a header where there is none. */
+/** Answers of writes list ignored fields: in their JSON object, or in a header if there is none. */
 const tellingIgnored = (response: unknown): Node => {
   const { content, headers, ...others } = record(response)
   const schema = at(content, "application/json", "schema")
@@ -246,7 +246,7 @@ const securitySchemes = ({ baseUrl }: Settings["Service"]) => ({
   administrator: { type: "http", scheme: "bearer", description: "AUSPEX_ADMIN_TOKEN" }
 })
 
-/** Calls that a test made and recorded, by operation id. */
+/** Calls that a test recorded, by operation id. */
 interface OperationExample {
   readonly request?: unknown
   readonly status: number
@@ -261,7 +261,7 @@ interface Described {
   readonly notes: ReadonlyArray<string>
 }
 
-/** What the definition of each operation says beside its schemas, by operation id. */
+/** Scope, limit and other annotations of each operation, by operation id. */
 const operationsOf = (settings: Settings["Service"]): ReadonlyMap<string, Described> => {
   const operations = new Map<string, Described>()
   HttpApi.reflect(Api, {
@@ -309,7 +309,7 @@ const securityOf = (middleware: ReadonlySet<unknown>, scope: string | undefined)
   return [{ oauth2: scope === undefined ? [] : [scope] }]
 }
 
-/** Of parameters whose definition has no description of its own. */
+/** Descriptions for parameters whose definition has none. */
 const parameters: Readonly<Record<string, string>> = {
   agent_id: "id of an agent",
   asset: "key of a target, such as GC; only what is about it",

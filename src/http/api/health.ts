@@ -1,4 +1,4 @@
-/** For load balancers and operators. */
+/** Health checks for load balancers and operators. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Readiness } from "../../services/Health.ts"

@@ -1,4 +1,4 @@
-/** Durations and limits as people and agents read them. */
+/** Durations and limits as text. */
 import { Duration } from "effect"
 import type { RateLimit } from "../../services/Settings.ts"
 

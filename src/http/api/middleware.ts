@@ -23,7 +23,7 @@ import type { LimitName } from "../../services/Settings.ts"
 /** The agent that is calling. */
 export class CurrentAgent extends Context.Service<CurrentAgent, Principal>()("auspex/http/CurrentAgent") {}
 
-/** The agent that asks, by a token of this epoch, for what owners may have, too. */
+/** The calling agent with its token's epoch, for services that owners may call, too. */
 export const asking = Effect.map(CurrentAgent, ({ agentId, epoch }) => ({
   kind: "agent" as const,
   id: agentId,
@@ -39,10 +39,10 @@ export class AgentAuthentication extends HttpApiMiddleware.Service<
   security: { bearer: HttpApiSecurity.bearer }
 }) {}
 
-/** Who reads: an agent, where a token was sent. */
+/** The agent that reads, if a token was sent. */
 export class Reader extends Context.Service<Reader, Option.Option<Principal>>()("auspex/http/Reader") {}
 
-/** A bearer token is taken where one is sent, as `AgentAuthentication` takes it. */
+/** Authenticates like `AgentAuthentication` if a bearer token was sent. */
 export class OptionalAuthentication extends HttpApiMiddleware.Service<
   OptionalAuthentication,
   { provides: Reader }
@@ -51,12 +51,12 @@ export class OptionalAuthentication extends HttpApiMiddleware.Service<
   security: { bearer: HttpApiSecurity.bearer }
 }) {}
 
-/** The gateway key that is calling; undefined where it is an access token. */
+/** The calling gateway key; undefined for an access token. */
 export class CurrentKey extends Context.Service<CurrentKey, { readonly keyId: GatewayKeyId | undefined }>()(
   "auspex/http/CurrentKey"
 ) {}
 
-/** An agent by its access token, or by a gateway key of its own: for what either may read. */
+/** Authenticates an agent by its access token or by one of its gateway keys. */
 export class GatewayReader extends HttpApiMiddleware.Service<
   GatewayReader,
   { provides: CurrentAgent | CurrentKey }
@@ -65,16 +65,16 @@ export class GatewayReader extends HttpApiMiddleware.Service<
   security: { bearer: HttpApiSecurity.bearer }
 }) {}
 
-/** The administrator's bearer token; every call is written to the audit log. */
+/** Authenticates the administrator's bearer token; the audit log records every call. */
 export class AdminAuthentication extends HttpApiMiddleware.Service<AdminAuthentication>()(
   "auspex/http/AdminAuthentication",
   { error: [UnauthorizedResponse], security: { bearer: HttpApiSecurity.bearer } }
 ) {}
 
-/** When the body of the request had been read to its end. */
+/** The time at which the whole body had been read. */
 export class ReceivedAt extends Context.Service<ReceivedAt, DateTime.Utc>()("auspex/http/ReceivedAt") {}
 
-/** Reads the body and stamps the request before its authentication and its limits wait for the database. Outermost. */
+/** Reads the body and stamps the request before authentication and limits wait for the database. Outermost. */
 export class ReceiptTime extends HttpApiMiddleware.Service<ReceiptTime, { provides: ReceivedAt }>()(
   "auspex/http/ReceiptTime"
 ) {}
@@ -90,32 +90,29 @@ export class AgentLimit extends HttpApiMiddleware.Service<AgentLimit, { requires
   { error: [TooManyRequestsResponse] }
 ) {}
 
-/** The limits of a batch, by whose items the handler asks for room (`admitWrites`) and has them counted. */
+/** The limits of a batch; the handler admits its items with `admitWrites`. */
 export class BatchAdmission extends Context.Service<
   BatchAdmission,
   {
-    /** What an item uses. */
+    /** The limits that an item counts towards. */
     readonly usesOf: (item: unknown) => ReadonlyArray<Use>
-    /** So many items count as refused writes. */
+    /** Sets how many items count as refused writes. */
     readonly conclude: (refused: number) => void
   }
 >()("auspex/http/BatchAdmission") {}
 
-/**
- * Counts a batch as a read of its address, and as the agent's refused writes the items that are refused or the request that is
- * refused as a whole.
- */
+/** Counts a batch as one read of its address. Refused items, or a batch refused as a whole, count as refused writes of the agent. */
 export class BatchLimit extends HttpApiMiddleware.Service<
   BatchLimit,
   { requires: CurrentAgent; provides: BatchAdmission }
 >()("auspex/http/BatchLimit", { error: [TooManyRequestsResponse] }) {}
 
-/** Size, content type, UTF-8, JSON without duplicate members or deep nesting; then what the schema says of each field. */
+/** Checks size, content type, UTF-8, and JSON without duplicate members or deep nesting; then each field by its schema. */
 export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("auspex/http/RequestBody", {
   error: [InvalidRequest, PayloadTooLarge, UnsupportedMediaType]
 }) {}
 
-/** A request that names an `Idempotency-Key` does what it asks for once, however often it is sent. Innermost. */
+/** Carries out a request with an `Idempotency-Key` once, however often it is sent. Innermost. */
 export class IdempotentRequest extends HttpApiMiddleware.Service<
   IdempotentRequest,
   { requires: CurrentAgent }
@@ -123,7 +120,7 @@ export class IdempotentRequest extends HttpApiMiddleware.Service<
   error: [InvalidRequest, IdempotencyKeyInUse, IdempotencyKeyMismatch]
 }) {}
 
-/** The same for administrators, who are one. */
+/** `IdempotentRequest` for administrators, who share one space of keys. */
 export class AdminIdempotentRequest extends HttpApiMiddleware.Service<AdminIdempotentRequest>()(
   "auspex/http/AdminIdempotentRequest",
   {
@@ -131,7 +128,7 @@ export class AdminIdempotentRequest extends HttpApiMiddleware.Service<AdminIdemp
   }
 ) {}
 
-/** The same for registrations, whose caller nobody knows yet. */
+/** `IdempotentRequest` for registrations, whose caller is not known yet. */
 export class IdempotentRegistration extends HttpApiMiddleware.Service<IdempotentRegistration>()(
   "auspex/http/IdempotentRegistration",
   {
@@ -139,19 +136,19 @@ export class IdempotentRegistration extends HttpApiMiddleware.Service<Idempotent
   }
 ) {}
 
-/** A shorter key may be another one's by chance. */
+/** Shorter keys of two callers may be equal by chance. */
 export const minRegistrationKey = 16
 
-/** Long enough for a client that lost its answer to try again. */
+/** Long enough for a client that lost the answer to try again. */
 export const registrationRetention = Duration.minutes(10)
 
-/** Names the right path where the id of a challenge was sent to the path of another type. */
+/** Names the right path when the id of a challenge is sent to the path of another type. */
 export class ChallengePath extends HttpApiMiddleware.Service<ChallengePath>()("auspex/http/ChallengePath") {}
 
-/** ETags and caching of what everybody may read. */
+/** ETags and caching of public reads. */
 export class HttpCaching extends HttpApiMiddleware.Service<HttpCaching>()("auspex/http/HttpCaching") {}
 
-/** Of endpoints with the middleware `IdempotentRequest` or `AdminIdempotentRequest`. */
+/** Headers of endpoints with `IdempotentRequest` or `AdminIdempotentRequest`. */
 export const idempotentRequestHeaders = {
   "idempotency-key": Schema.optionalKey(
     IdempotencyKey.annotate({
@@ -169,7 +166,7 @@ export const registrationHeaders = {
   )
 }
 
-/** Whether a request of this method may change something. */
+/** A request of this method may change something. */
 export const isWrite = (method: string): boolean => method !== "GET" && method !== "HEAD"
 
 /** The scope a token must hold; none by default. */
@@ -177,26 +174,26 @@ export const RequiredScope = Context.Reference<Scope | undefined>("auspex/http/R
   defaultValue: () => undefined
 })
 
-/** Scopes of which a token must hold one, where the body decides which it must be. */
+/** Scopes of which a token must hold one; the body decides which. */
 export const SomeScopeOf = Context.Reference<ReadonlyArray<Scope>>("auspex/http/SomeScopeOf", {
   defaultValue: () => []
 })
 
-/** The limit a request counts towards, and whose: the agent's or the address's. `null`: the handler's own business. */
+/** The limit that a request counts towards, of its agent or its address. `null`: the handler counts. */
 export const CountsTowards = Context.Reference<{
   readonly limit: LimitName
   readonly of: "agent" | "address"
 } | null>("auspex/http/CountsTowards", { defaultValue: () => ({ limit: "reads", of: "address" }) })
 
 /**
- * The scopes that a body makes necessary and the limits that it counts towards, besides those of every such request. Both
- * are told from whatever was sent; a missing scope is told before anything that is wrong with the body.
+ * The scopes that a body requires and the limits that it counts towards, in addition to those of every request. The function
+ * accepts any value; a missing scope is reported before any problem of the body.
  */
 export const DecidedByBody = Context.Reference<Deciding | undefined>("auspex/http/DecidedByBody", {
   defaultValue: () => undefined
 })
 
-/** The same for each item of a batch, which has an outcome of its own. */
+/** `DecidedByBody` for each item of a batch, which has an outcome of its own. */
 export const DecidedByItem = Context.Reference<Deciding | undefined>("auspex/http/DecidedByItem", {
   defaultValue: () => undefined
 })
@@ -204,8 +201,8 @@ export const DecidedByItem = Context.Reference<Deciding | undefined>("auspex/htt
 type Deciding = (sent: unknown) => ReadonlyArray<{ readonly scope: Scope; readonly limit: LimitName }>
 
 /**
- * The limit that requests with a wrong body count towards, by address; null: none. Once it is used up they are 429, and
- * right ones are taken as before.
+ * The limit, by address, that requests with a wrong body count towards; null for none. Above it they are answered 429; valid
+ * requests are still accepted.
  */
 export const BadBodiesCountTowards = Context.Reference<LimitName | null>(
   "auspex/http/BadBodiesCountTowards",
@@ -215,38 +212,38 @@ export const BadBodiesCountTowards = Context.Reference<LimitName | null>(
 /** Enough for a form, for credentials, or for a registration. */
 export const smallBody = ByteSize.kibibytes(16)
 
-/** The largest body an endpoint takes. */
+/** The maximum size of an endpoint's body. */
 export const MaxBody = Context.Reference<ByteSize.ByteSize>("auspex/http/MaxBody", {
   defaultValue: () => ByteSize.kibibytes(256)
 })
 
-/** What an endpoint's body may be. */
+/** The content types that an endpoint accepts. */
 export const BodyTypes = Context.Reference<ReadonlyArray<string>>("auspex/http/BodyTypes", {
   defaultValue: () => ["application/json"]
 })
 
-/** Fields that an endpoint refuses, each with why: ignored, they would change what was meant. */
+/** Fields that an endpoint rejects, each with the reason: ignoring them would change the meaning of the request. */
 export const RefusedFields = Context.Reference<Readonly<Record<string, string>>>(
   "auspex/http/RefusedFields",
   { defaultValue: () => ({}) }
 )
 
-/** Whether a body with unknown fields is refused: a limit that was misspelt, and ignored, would be none. */
+/** Rejects a body with unknown fields: a misspelt limit, if ignored, would be no limit. */
 export const RefusesUnknownFields = Context.Reference<boolean>("auspex/http/RefusesUnknownFields", {
   defaultValue: () => false
 })
 
-/** Fields that an endpoint takes besides those of its schema. */
+/** Fields that an endpoint accepts in addition to its schema. */
 export const AlsoTaken = Context.Reference<ReadonlyArray<string>>("auspex/http/AlsoTaken", {
   defaultValue: () => []
 })
 
-/** The same for everybody who asks, and no worse for being a second old: made once for all. */
+/** The answer is the same for all readers and may be a second old, so it is made once for all of them. */
 export const SharedCache = Context.Reference<boolean>("auspex/http/SharedCache", {
   defaultValue: () => false
 })
 
-/** Has something of its own for an agent whose token was sent. */
+/** The answer differs for an agent whose token was sent. */
 export const TellsAgents = Context.Reference<boolean>("auspex/http/TellsAgents", {
   defaultValue: () => false
 })

@@ -1,7 +1,7 @@
-/** Calls of models as the published document describes them: their bodies are those of two styles that others specify. */
+/** Calls of models in the published document. Their bodies follow two styles that others specify. */
 import { gatewayPaths } from "../gateway/clients.ts"
 
-/** Either header takes the key. */
+/** Either header carries the key. */
 const byKey = [{ gatewayKey: [] }, { gatewayKeyHeader: [] }]
 
 const open = (description: string, more: Readonly<Record<string, unknown>> = {}) => ({
@@ -18,7 +18,7 @@ const tokens = { type: "integer", minimum: 1, description: "at most the model's 
 const model = { type: "string", description: "a model of GET /llm/v1/models, or provider/model" }
 const stream = { type: "boolean", description: "whether events are sent as they come" }
 
-/** What is read here of a request; whatever else it holds travels on. */
+/** The members that the gateway reads; it forwards all others. */
 const chatRequest = {
   properties: {
     model,
@@ -165,7 +165,7 @@ const read = (summary: string, operationId: string, parameters: ReadonlyArray<ob
   }
 })
 
-/** The paths of model calls, which are no part of the HttpApi, with their operations. */
+/** The paths and operations of model calls, which are not part of the HttpApi. */
 export const modelCalls = {
   [gatewayPaths.chat]: called(
     "A chat completion, of any configured model",

@@ -1,4 +1,4 @@
-/** What agents and everybody are told: in pages, by requests that wait, and as streams of server-sent events. */
+/** Notices to agents and to everybody: in pages, by long polling, and as streams of server-sent events. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
@@ -55,7 +55,7 @@ const streamHeaders = {
   })
 }
 
-/** Server-sent events: `id` is a cursor, `data` a notice. Comments keep the connection; `retry` says when to come again. */
+/** Server-sent events: `id` is a cursor, `data` a notice. Comments keep the connection open; `retry` sets the delay of reconnections. */
 const eventStream = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/event-stream" }))
 
 export class NoticesApi extends HttpApiGroup.make("notices")

@@ -1,4 +1,4 @@
-/** What anybody may read, without a token. */
+/** Public reads, without a token. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ArchivedTournament, Tournaments } from "../../services/Archive.ts"

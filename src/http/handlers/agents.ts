@@ -1,4 +1,4 @@
-/** Registration, tokens, and what an agent reads and sets of itself. */
+/** Registration, tokens, and an agent's own data and settings. */
 import { Duration, Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Arenas } from "../../services/Arenas.ts"
@@ -94,7 +94,7 @@ const discoveryHandlers = HttpApiBuilder.group(
           ],
           token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
           grant_types_supported: ["client_credentials"],
-          // Required by RFC 8414; there is no authorization endpoint.
+          // RFC 8414 requires this member; there is no authorization endpoint.
           response_types_supported: [],
           scopes_supported: allScopes,
           service_documentation: baseUrl + documents.docs

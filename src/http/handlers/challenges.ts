@@ -1,4 +1,4 @@
-/** Answers to challenges of every type, and stakes. */
+/** Predictions on challenges of every type, and stakes. */
 import {
   Array as Arr,
   DateTime,
@@ -45,7 +45,7 @@ import { presentMembersOf, unknownMembersOf } from "../unknownFields.ts"
 
 const encodeAnswer = Schema.encodeSync(PredictionAnswer)
 
-/** Answers one challenge, of this type where only that is meant. */
+/** Predicts on one challenge; a given `type` accepts only challenges of that type. */
 const makePredictOne = Effect.gen(function* () {
   const arenas = yield* Arenas
   return Effect.fnUntraced(function* (challengeId: string, answer: NewAnswer, type?: ChallengeType) {
@@ -66,7 +66,7 @@ const makePredictOne = Effect.gen(function* () {
   })
 })
 
-/** Whether an answer comes with a stake that its agent may not make. */
+/** The answer includes a stake, and the agent lacks the scope for it. */
 const needsScope = (sent: unknown, scopes: ReadonlySet<Scope>): boolean =>
   needsOfAnswer(sent).some(({ scope }) => !allows(scopes, scope))
 
@@ -93,7 +93,7 @@ const toRefusal = (error: Refusal): Refusal => {
 const unknownIn = unknownMembersOf(AnswerTo)
 const presentIn = presentMembersOf(AnswerTo)
 
-/** What the item says, or what is wrong with it. */
+/** The decoded item, or the problems of its fields. */
 const read = (sent: unknown) =>
   Result.mapError(decodeAnswerTo(presentIn(sent)), (error) =>
     withUnknownNames(invalidRequest(error.issue, sent), unknownIn(sent))
@@ -131,7 +131,7 @@ const answersHandlers = HttpApiBuilder.group(
         const receivedAt = yield* ReceivedAt
         const { agentId, scopes } = yield* CurrentAgent
         const { conclude, usesOf } = yield* BatchAdmission
-        // The scope comes first, as of an answer alone.
+        // A missing scope is reported before wrong fields, as for a single answer.
         const submissionOf = Effect.fnUntraced(function* (sent: unknown) {
           if (needsScope(sent, scopes)) return yield* missingScope(registry, agentId, "credits:stake")
           const { challenge_id: challengeId, ...answer } = yield* Effect.fromResult(read(sent))
@@ -155,7 +155,7 @@ const answersHandlers = HttpApiBuilder.group(
           if (isRefusal(status)) refused[wasTried ? "tried" : "untried"] += 1
           return refusedItem(sent, status, failure)
         })
-        // A batch of which no item was let in fails, so that it is counted, and its answer is not kept.
+        // A batch whose items were all over the limit fails as a whole, so that it counts and its answer is not stored.
         const soonest = Arr.sortWith(limited, ({ retry_after }) => retry_after, Order.Number)[0]
         if (soonest !== undefined && limited.length === predictions.length) {
           conclude(refused.tried)

@@ -1,4 +1,4 @@
-/** The documents beside the API: OpenAPI and its reference page, and the guide for agents. Each is made when first asked for. */
+/** The documents beside the API: OpenAPI with its reference page, and the guide for agents. Each is made on its first request. */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { OpenApi } from "effect/http-api"
@@ -28,7 +28,7 @@ const json = (write: () => object) =>
 
 type Respond = Effect.Success<ReturnType<typeof staticDocument>>
 
-/** A document that takes these query parameters and no others. */
+/** A document that accepts these query parameters and no others. */
 const taking =
   (names: ReadonlyArray<string>, respond: Respond): Respond =>
   (request) => {
@@ -36,7 +36,7 @@ const taking =
     return refused === undefined ? respond(request) : Effect.succeed(errorResponse(refused))
   }
 
-/** `?for=agents` leaves administration out. */
+/** `?for=agents` leaves out the endpoints of administrators. */
 const openapi = Effect.fnUntraced(function* (api: Published) {
   const whole = yield* json(() => OpenApi.fromApi(api))
   const agents = yield* json(() => forAgents({ ...OpenApi.fromApi(api) }))
@@ -56,7 +56,7 @@ const reference = (api: Published, site: Site) =>
   staticDocument(
     Effect.sync(() => {
       const frame = everybody(site, "en")
-      // As it is published: without what is undefined.
+      // JSON drops undefined members, as in the published document.
       const document: unknown = JSON.parse(JSON.stringify(OpenApi.fromApi(api)))
       return {
         bytes: Buffer.from(pageText(frame, referenceView(frame, document))),

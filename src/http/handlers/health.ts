@@ -4,7 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Health } from "../../services/Health.ts"
 import { Api } from "../api/Api.ts"
 
-/** Shared with the operations listener. */
+/** The operations listener answers with these, too. */
 export const live = HttpServerResponse.jsonUnsafe({ status: "live" })
 
 export const ready = ({ readiness }: Health["Service"]) =>

@@ -1,4 +1,4 @@
-/** The public log: places and proofs in the API, and below /log its files as C2SP tlog-tiles serves them, with their time stamps. */
+/** The public log: entries and proofs in the API, and below /log its files as C2SP tlog-tiles serves them, with their time stamps. */
 import { Effect, Layer, Option } from "effect"
 import {
   HttpMiddleware,
@@ -19,7 +19,7 @@ import { errorResponse } from "../errors.ts"
 import { refusedParameters } from "../unknownFields.ts"
 import { logPaths, parseTilePath } from "../routes.ts"
 
-/** A download, named as c2sp.org/tlog-proof recommends. */
+/** A download with the file name that c2sp.org/tlog-proof recommends. */
 const proofFile = (name: string) => (text: string) =>
   HttpServerResponse.text(text, {
     contentType: "text/plain; charset=utf-8",
@@ -42,7 +42,7 @@ const logHandlers = HttpApiBuilder.group(
   })
 )
 
-/** tlog-tiles recommends to compress entries; hashes would only grow. */
+/** tlog-tiles recommends compressed entries; hashes would only grow. */
 const compressed = HttpMiddleware.compression({ algorithms: ["gzip"], compressible: () => true })
 
 const immutable = (bytes: Uint8Array, contentType = "application/octet-stream") =>
@@ -117,7 +117,7 @@ const treeSize = (text: string | undefined): Option.Option<number> => {
   return Number.isSafeInteger(size) ? Option.some(size) : Option.none()
 }
 
-/** Where the list continues; none for the newest. */
+/** The tree size before which the list continues; none for the newest. */
 const beforeOf = Effect.fnUntraced(function* (search: URLSearchParams) {
   const text = search.get("before")
   if (text === null) return Option.none<number>()
@@ -168,5 +168,5 @@ const timeStampRoutes = HttpRouter.use(
 
 export const layer = logHandlers
 
-/** The log itself, below /log. */
+/** The files of the log, below /log. */
 export const files = Layer.merge(tileRoutes, timeStampRoutes)

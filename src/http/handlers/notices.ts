@@ -1,4 +1,4 @@
-/** Notices over HTTP. A stream takes the next notices only when the ones before have been sent, so nothing piles up. */
+/** Notices over HTTP. A stream reads the next notices only after the previous ones were sent, so nothing piles up. */
 import { IncomingMessage } from "node:http"
 import { Clock, DateTime, Duration, Effect, Layer, Random, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -15,13 +15,13 @@ import { unstored } from "../httpCaching.ts"
 import { asking, CurrentAgent } from "../api/middleware.ts"
 import { principalOf } from "../middleware/authentication.ts"
 
-/** Between two signs that a connection is still there; proxies usually wait for a minute. */
+/** The interval of signs of life on a stream. Proxies usually close a connection after a silent minute. */
 const heartbeat = Duration.seconds(15)
 
-/** A reader that takes nothing for so long is dropped. */
+/** A reader that accepts nothing for this long is disconnected. */
 const maxStall = Duration.seconds(30)
 
-/** When a client comes again after its stream ended, in milliseconds: not all at once. */
+/** The delay of reconnections in milliseconds; it is random, so that not all clients return at once. */
 const reconnect = Random.nextIntBetween(1000, 5000)
 
 const maxEvents = 50
@@ -30,13 +30,13 @@ interface Streaming {
   readonly reader: Reader
   readonly types: ReadonlyArray<NoticeType> | undefined
   readonly after: string
-  /** How long the reader may still be told something; zero: no longer. */
+  /** The time for which the reader may still receive notices; zero when it has ended. */
   readonly permitted: Effect.Effect<Duration.Duration>
 }
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text)
 
-/** Many streams are told the same. */
+/** Many streams send the same notices. */
 const rendered = new WeakMap<NoticeRead["notices"], Uint8Array>()
 
 const eventsOf = (notices: NoticeRead["notices"]): Uint8Array => {
@@ -50,7 +50,7 @@ const nothingYet = bytesOf(":\n\n")
 const event = ({ cursor, notice }: { readonly cursor: string; readonly notice: Notice }): string =>
   `id: ${cursor}\ndata: ${JSON.stringify(notice)}\n\n`
 
-/** Ends the connection of a reader that does not take what was handed to it. */
+/** Ends the connection of a reader that does not accept the bytes handed to it. */
 const makeStallWatch = Effect.gen(function* () {
   const { source } = yield* HttpServerRequest.HttpServerRequest
   const socket = source instanceof IncomingMessage ? source.socket : undefined
@@ -75,7 +75,7 @@ const waiterOf = (reader: Reader) =>
 const makeStream = Effect.gen(function* () {
   const notices = yield* Notices
 
-  /** The texts of a stream. A client that comes again goes on after the last `id` that it got, and the first text has one. */
+  /** The texts of a stream. A client that reconnects continues after the last `id` it received; the first text has one. */
   const textsOf = Effect.fnUntraced(function* ({
     after,
     permitted,
@@ -92,7 +92,7 @@ const makeStream = Effect.gen(function* () {
       if (cursor === undefined || Duration.isZero(time)) return undefined
       const query = { after: cursor, types, limit: maxEvents }
       const read = yield* notices.next(reader, query, Duration.min(time, heartbeat))
-      // It may have ended meanwhile.
+      // The permission may have ended meanwhile.
       if (Duration.isZero(yield* permitted)) return undefined
       yield* handed
       const events = read.notices.length === 0 ? nothingYet : eventsOf(read.notices)
@@ -102,7 +102,7 @@ const makeStream = Effect.gen(function* () {
     })
     return Stream.concat(
       Stream.succeed(bytesOf(`${retry}id: ${after}\n\n`)),
-      // Whoever comes again is told what is wrong with the cursor.
+      // The stream ends on an error of its cursor; the client's next request is answered with it.
       Stream.unfold(after, (cursor: string | undefined) =>
         Effect.orElseSucceed(next(cursor), () => undefined)
       )
@@ -110,7 +110,7 @@ const makeStream = Effect.gen(function* () {
   })
 
   return Effect.fnUntraced(function* (streaming: Streaming) {
-    // Refused with a status, if so; the stream counts once it is sent.
+    // A refusal becomes a status here. The stream itself reserves its waiter when it is sent.
     const waiter = yield* waiterOf(streaming.reader)
     yield* Effect.scoped(notices.reserveWaiter(waiter))
     const request = yield* HttpServerRequest.HttpServerRequest
@@ -127,7 +127,7 @@ const makeStream = Effect.gen(function* () {
   })
 })
 
-/** Where a stream begins. A cursor that will not do is refused before it. */
+/** The cursor at which a stream begins. An invalid one is rejected before the stream starts. */
 const makeBegin = Effect.gen(function* () {
   const notices = yield* Notices
   return Effect.fnUntraced(function* (
@@ -158,7 +158,7 @@ const agentHandlers = HttpApiBuilder.group(
     const begin = yield* makeBegin
     const streamOf = yield* makeStream
 
-    /** As long as the token lives, unless it is ended before. */
+    /** Permits the stream as long as the token is valid. */
     const whileValid = (bearer: string) =>
       principalOf(tokens, bearer).pipe(
         Effect.flatMap(({ expiresAt }) =>

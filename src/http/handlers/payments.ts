@@ -1,6 +1,6 @@
 /**
- * The payment provider's webhook, signed over the bytes of the body. Without a provider it answers 404. It is not in
- * the published API, because nobody else can call it.
+ * The payment provider's webhook, signed over the bytes of the body; 404 without a provider. It is not in the published API,
+ * because nobody else can call it.
  */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"

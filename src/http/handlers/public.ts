@@ -27,7 +27,7 @@ export const layer = HttpApiBuilder.group(
     const scoring = yield* Scoring
     const skill = yield* Skill
     const targets = yield* Targets
-    /** What a list has anything of is known. */
+    /** Checks the asset of a filter only where the list is empty: an asset with items exists. */
     const known =
       (asset: string | undefined, kind?: Target["kind"]) =>
       ({ items }: { readonly items: ReadonlyArray<unknown> }) =>
@@ -52,7 +52,7 @@ export const layer = HttpApiBuilder.group(
       challenge: ({ params, query }) =>
         Effect.map(arenas.get(params.challenge_id), (challenge) => {
           const shown = inLanguage(query.lang)
-          // Each alone: of their union only what they have in common would be left.
+          // One case for each type: TypeScript would keep only the common members of the union.
           switch (challenge.type) {
             case "directional":
               return shown(challenge)

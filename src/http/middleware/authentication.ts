@@ -1,4 +1,7 @@
-/** Who is asking: an agent by its token, a reader of the gateway by a key as well, the administrator; whose calls are recorded. */
+/**
+ * Authenticates requests: agents by token, readers of the gateway by key or token, administrators by token. Calls of
+ * administrators are recorded in the audit log.
+ */
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Cause, Context, Effect, Exit, Layer, Option, Redacted, Stream } from "effect"
 import { HttpBody, HttpIncomingMessage, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -38,7 +41,7 @@ import { sentBody } from "./requestBody.ts"
 const missing = () =>
   new Unauthorized({ detail: "Send an access token: Authorization: Bearer <ACCESS_TOKEN>." })
 
-/** Who sent a request with this access token. */
+/** The agent of an access token. */
 export const principalOf = Effect.fnUntraced(function* (tokens: Tokens["Service"], bearer: string) {
   const { headers } = yield* HttpServerRequest.HttpServerRequest
   if (bearer === "") return yield* missing()
@@ -63,7 +66,7 @@ export const optionalAgents = Layer.effect(
   )
 )
 
-/** The scopes that a request needs, with those that its body decides. A body that cannot be read is refused later. */
+/** The scopes that a request needs, with those that its body decides. An unreadable body is rejected later. */
 const neededScopes = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, { scopes }: Principal) {
   const required = Context.get(endpoint.annotations, RequiredScope)
   const always = required === undefined ? [] : [required]
@@ -77,11 +80,11 @@ const neededScopes = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top,
   return [...always, ...decided]
 })
 
-/** Its body says what it needs, so it is read before any limit of the agent is met. */
+/** The body decides the scopes, so it is read before any limit of the agent applies. */
 const isReadFirst = ({ annotations }: HttpApiEndpoint.Top): boolean =>
   Context.get(annotations, DecidedByBody) !== undefined
 
-/** From this size on reading a body costs as much as a page, so it counts as one, whatever becomes of it. */
+/** From this size on, reading a body costs as much as a page, so it counts as a read of its address. */
 const largeBody = 16 * 1024
 
 export const agents = Layer.effect(
@@ -188,7 +191,7 @@ export const administrators = Layer.effect(
         if (!accepted.some((each) => timingSafeEqual(sent, each))) {
           return yield* new InvalidToken({ detail: "The administrator's token is wrong." })
         }
-        // Nothing limits an administrator.
+        // Administrators have no limits.
         yield* countedRequest
         if (request.method === "GET" || request.method === "HEAD") return yield* httpEffect
         return yield* recordAdminCall(httpEffect, endpoint).pipe(
@@ -200,7 +203,7 @@ export const administrators = Layer.effect(
   })
 )
 
-/** The status of a failure; none where the work was broken off, for how far it came nobody knows. */
+/** The status of a failure; none for an interrupted call, because nobody knows how far it came. */
 const statusOf = (cause: Cause.Cause<unknown>): Option.Option<number> => {
   if (Cause.hasInterruptsOnly(cause)) return Option.none()
   const unexpected = storeUnavailableIn(cause).length > 0 ? 503 : 500
@@ -209,7 +212,7 @@ const statusOf = (cause: Cause.Cause<unknown>): Option.Option<number> => {
   )
 }
 
-/** Records what an administrator asks for before it begins, and how it ended once its answer is whole. */
+/** Records an administrator's call before it runs, and its status once the answer is complete. */
 const recordAdminCall = Effect.fnUntraced(function* <E, R>(
   work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
   endpoint: HttpApiEndpoint.Top
@@ -218,7 +221,7 @@ const recordAdminCall = Effect.fnUntraced(function* <E, R>(
   const cache = yield* PublicCache
   const request = yield* HttpServerRequest.HttpServerRequest
   const { requestId } = yield* CurrentRequest
-  // What cannot be read has no body to record.
+  // An unreadable body is recorded as empty.
   const body = yield* request.text.pipe(
     Effect.provideService(HttpIncomingMessage.MaxBodySize, Context.get(endpoint.annotations, MaxBody)),
     Effect.orElseSucceed(() => "")
@@ -229,10 +232,11 @@ const recordAdminCall = Effect.fnUntraced(function* <E, R>(
       action: endpoint.identifier,
       path: redactSecrets(request.url),
       requestId,
-      // Refused bodies are recorded too, and no column takes a NUL.
+      // Rejected bodies are recorded, too, and no column stores a NUL.
       body: redactSecrets(body).replaceAll("\0", "\ufffd")
     })
-    // What was done is answered as it is: that its end is not recorded the entry itself shows.
+    // The call has taken effect, so its answer is sent even if its end cannot be recorded; the entry stays visibly
+    // open.
     const complete = (status: number) =>
       audit
         .complete(entry, status)
@@ -259,7 +263,7 @@ const recordAdminCall = Effect.fnUntraced(function* <E, R>(
       HttpBody.stream(stream, answer.contentType, answer.contentLength)
     )
   })
-  // Who hangs up before there is an answer breaks nothing off. Its end is recorded, too, unless it takes longer than five
-  // seconds: then nobody is left who would wait for it (heartbeatResponse.ts).
+  // A client disconnect does not cancel the work. Its end is recorded, too, unless the call takes longer than five
+  // seconds: then the stream has no reader left (heartbeatResponse.ts).
   return yield* Effect.uninterruptible(carriedOut)
 })

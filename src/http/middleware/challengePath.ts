@@ -1,6 +1,6 @@
 /**
- * Tells whoever sends the id of a challenge to the path of another type where it belongs. Answers to challenges of every
- * type are taken at that of directional ones.
+ * Names the right path when the id of a challenge is sent to the path of another type. Predictions on challenges of every
+ * type are accepted at the path of directional ones.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"

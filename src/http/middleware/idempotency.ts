@@ -16,7 +16,7 @@ import {
 
 const header = "idempotency-key"
 
-/** Of an answer that was given before. */
+/** The header that marks a stored answer. */
 export const replayedHeader = "idempotency-replayed"
 
 const asKey = Schema.decodeUnknownOption(IdempotencyKey)
@@ -28,7 +28,10 @@ const unquoted = (key: string): string => (key.startsWith('"') ? key.slice(1, -1
 const bodyOf = (response: HttpServerResponse.HttpServerResponse): string =>
   response.body._tag === "Uint8Array" ? Buffer.from(response.body.body).toString("utf8") : ""
 
-/** As it is stored: soon forgotten, and none of an administrator, for keys as they are sent hold no space. */
+/**
+ * Stored as a hash with a prefix: a registration key is stored for minutes only, and cannot equal an administrator's key,
+ * which holds no space.
+ */
 const registrationKey = (address: string) => (key: string) =>
   `register ${hash("sha256", `${address}\n${key}`)}`
 
@@ -40,21 +43,21 @@ const kept = (idempotency: Idempotency["Service"], agentId: string | null, store
     })
   )
 
-/** Whether the answer to this agent's request is kept. */
+/** Tells if an answer to this agent's request is stored. */
 export const keptForAgent = (idempotency: Idempotency["Service"], agentId: string) =>
   kept(idempotency, agentId, identity)
 
-/** Whether the answer to this registration is kept. */
+/** Tells if an answer to this registration is stored. */
 export const keptForAddress = (idempotency: Idempotency["Service"], address: string) =>
   kept(idempotency, null, registrationKey(address))
 
-/** The answer of a request that is not carried out again. */
+/** The stored answer of a request, which is not carried out again. */
 const replay = ({ body, status }: StoredAnswer) =>
   HttpServerResponse.text(body, { status, contentType: "application/json" }).pipe(
     HttpServerResponse.setHeader(replayedHeader, "true")
   )
 
-/** Whose keys are meant, and how long their answers are kept. */
+/** The owner of the key, and how long its answer is stored. */
 type Caller = Pick<IdempotentCall, "agentId" | "retention">
 
 const aDay = Duration.hours(24)
@@ -110,7 +113,10 @@ const administrators = Layer.effect(
   )
 )
 
-/** Nobody is known yet, and the answer holds a secret: so a key is that of one address, and too long to be another one's by chance. */
+/**
+ * The caller is not known yet and the answer holds a secret, so a key belongs to one address and is too long to be guessed
+ * or shared by chance.
+ */
 const registrations = Layer.effect(
   IdempotentRegistration,
   Effect.map(Idempotency, (idempotency) =>

@@ -1,4 +1,4 @@
-/** Rate limits of requests: by address, by agent, and of what names nobody. */
+/** Rate limits of requests: by address, by agent, and for requests without an identity. */
 import { Cause, Context, Duration, Effect, Exit, Layer, Option } from "effect"
 import type { HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
@@ -27,7 +27,7 @@ import {
   isWrite
 } from "../api/middleware.ts"
 
-/** Malformed or with wrong fields, too large, of another type. */
+/** The body is malformed or has wrong fields, is too large, or has another type. */
 const badBody: ReadonlySet<number> = new Set([400, 413, 415])
 
 export const byAddress = Layer.effect(
@@ -40,7 +40,7 @@ export const byAddress = Layer.effect(
         const counts = Context.get(endpoint.annotations, CountsTowards)
         const { address } = yield* countedRequest
         if (counts !== null) {
-          // What was done before is only read.
+          // A replayed request only reads.
           const isKept = isWrite(endpoint.method) && (yield* keptForAddress(idempotency, address))
           yield* limits.consume(isKept ? "reads" : counts.limit, address)
         }
@@ -54,7 +54,7 @@ export const byAddress = Layer.effect(
   })
 )
 
-/** What a body or an item uses; of what it decides only where the scope for it is held. */
+/** The limits that a body or an item counts towards; a limit that the body decides counts only if the agent has its scope. */
 const usesBy = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, deciding: typeof DecidedByBody) {
   const counts = Context.get(endpoint.annotations, CountsTowards)
   const decide = Context.get(endpoint.annotations, deciding)
@@ -72,7 +72,7 @@ const usesBy = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, decid
 const usesOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
   const uses = yield* usesBy(endpoint, DecidedByBody)
   if (Context.get(endpoint.annotations, DecidedByBody) === undefined) return uses(undefined)
-  // What is wrong with a body is told later.
+  // The problems of a body are reported later.
   return uses(yield* Effect.orElseSucceed(sentBody(endpoint), () => undefined))
 })
 
@@ -87,7 +87,7 @@ const statusOf = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown
       Option.match(Cause.findErrorOption(cause), { onNone: () => 500, onSome: errorStatus })
   })
 
-/** A lost database is answered 503 further out: here it is a defect. */
+/** A lost database is a defect here; the edge answers it as 503. */
 const isRefused = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): boolean =>
   isRefusal(statusOf(exit)) && !(Exit.isFailure(exit) && storeUnavailableIn(exit.cause).length > 0)
 
@@ -100,7 +100,7 @@ export const byAgent = Layer.effect(
     const limits = yield* RateLimiter
     const idempotency = yield* Idempotency
 
-    /** A request whose answer is kept does nothing again, so it is let in whatever is full. */
+    /** A request with a stored answer has no effect, so it is admitted even at the limit. */
     const admitted = (agentId: AgentId, uses: ReadonlyArray<Use>) =>
       limits
         .admitWrite(agentId, uses)
@@ -125,7 +125,7 @@ export const byAgent = Layer.effect(
         const { address } = yield* countedRequest
         const { accepted } = yield* admitted(agentId, uses)
         const exit = yield* Effect.exit(Effect.provideService(httpEffect, OwedUses, uses))
-        // There was room when it came, and none any more when it would have been recorded.
+        // The limit had room on admission and was full on recording: try again.
         if (limitReached(exit)) return yield* write(httpEffect, uses)
         if (isReplay(exit)) yield* limits.consume("reads", address)
         else if (statusOf(exit) < 400) yield* accepted
@@ -153,7 +153,7 @@ export const byItem = Layer.effect(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const { agentId } = yield* CurrentAgent
         const { address } = yield* countedRequest
-        // Its body costs as much where nothing of it is taken.
+        // The whole batch counts as one read, even if no item is accepted.
         const reads = ["reads", address] as const
         yield* limits
           .admitWrite(agentId, [reads])
@@ -174,7 +174,7 @@ export const byItem = Layer.effect(
         }
         const exit = yield* Effect.exit(Effect.provideService(httpEffect, BatchAdmission, admission))
         if (isReplay(exit)) return yield* exit
-        // At once, so that one statement counts them. What has been done stands, whatever is full by now.
+        // Concurrent, so that one statement counts them all. The batch has taken effect, so a full limit is ignored.
         yield* Effect.forEach(Array.from({ length: refused }), () => Effect.ignore(refuse), {
           concurrency: "unbounded",
           discard: true
@@ -186,7 +186,7 @@ export const byItem = Layer.effect(
   })
 )
 
-/** `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers) of the windows that a request met. */
+/** `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers) for the windows that a request counted towards. */
 export const quotaHeaders = (quotas: ReadonlyMap<string, Quota>): Readonly<Record<string, string>> => {
   if (quotas.size === 0) return {}
   const each = [...quotas]
@@ -201,18 +201,18 @@ export const quotaHeaders = (quotas: ReadonlyMap<string, Quota>): Readonly<Recor
 }
 
 /**
- * The limit of what no other limit counts: documents, unknown paths and methods, health, refused tokens and keys. It is
- * counted in this process, by address: it has to cost no statement, and to hold while the database is away.
+ * The limit of requests that no other limit counts: documents, unknown paths and methods, health, rejected tokens and keys.
+ * It counts by address in this process: it costs no statement and holds while the database is away.
  */
 export class UnidentifiedLimit extends Context.Service<
   UnidentifiedLimit,
   {
-    /** Counts one request of this address, notes its windows, and fails when there were too many. */
+    /** Counts one request of this address, adds its windows to `quotas`, and fails above the limit. */
     readonly consume: (address: string, quotas: Map<string, Quota>) => Effect.Effect<void, TooManyRequests>
   }
 >()("auspex/http/UnidentifiedLimit") {}
 
-/** The store in memory forgets nothing. After so many windows it is thrown away, and everybody begins anew. */
+/** The store in memory never drops a window. After this many windows a new store replaces it, and all counts restart. */
 const maxWindows = 100_000
 
 const emptyLimiter = Effect.provide(LocalRateLimiter.make, LocalRateLimiter.layerStoreMemory, { local: true })

@@ -1,10 +1,10 @@
-/** The stamp by which a prediction or stake is in time. */
+/** Stamps the receipt of a request, which decides if a prediction or stake is in time. */
 import { Context, Effect, Layer } from "effect"
 import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
 import { Health } from "../../services/Health.ts"
 import { MaxBody, ReceiptTime, ReceivedAt } from "../api/middleware.ts"
 
-/** Before any statement, so that a slow database makes nothing late. A body that cannot be read is told later. */
+/** The stamp is taken before any statement, so a slow database makes nothing late. An unreadable body is rejected later. */
 export const layer = Layer.effect(
   ReceiptTime,
   Effect.map(Health, ({ receiptTime }) =>

@@ -42,8 +42,8 @@ type ReadBody = Effect.Effect<unknown, InvalidRequest | PayloadTooLarge | Unsupp
 const bodies = new WeakMap<object, ReadBody>()
 
 /**
- * The value that was sent as JSON, or the object that the fields of a form are; undefined where no body is taken and none was
- * sent. Read and checked once, whoever asks.
+ * The JSON value, or the fields of a form as an object; undefined where the endpoint takes no body and none was sent. The
+ * body is read and checked once for all callers.
  */
 export const sentBody = (endpoint: HttpApiEndpoint.Top) =>
   Effect.gen(function* () {
@@ -55,23 +55,23 @@ export const sentBody = (endpoint: HttpApiEndpoint.Top) =>
     return yield* read
   })
 
-/** The request as if this value had been sent as its body. */
+/** The request with this value as its body. */
 const withBody = (request: HttpServerRequest.HttpServerRequest, value: unknown) => {
   const { headers, method, remoteAddress, url } = request
   const sent = new Request("http://localhost", { method, body: JSON.stringify(value) })
   return HttpServerRequest.fromWeb(sent).modify({ headers, remoteAddress, url })
 }
 
-/** The values that an issue is about, of a body or a query. */
+/** The body or query that an issue refers to. */
 const sentTo = (kind: string, body: unknown, url: string): unknown => {
   if (kind === "Payload") return body
   return kind === "Query" ? Object.fromEntries(new URL(url, "http://localhost").searchParams) : undefined
 }
 
-/** What a client sent; what we could not write is our own fault and stays a defect. */
+/** Problems of the client's input; a failure to encode our own answer stays a defect. */
 const ofRequest: ReadonlySet<string> = new Set(["Params", "Headers", "Query", "Payload"])
 
-/** Not of a well-known document, which others define. */
+/** Well-known documents have parameters that others define. */
 const isOfApi = (path: string): boolean => path.startsWith("/api/")
 
 export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>

@@ -1,4 +1,4 @@
-/** Pictures that chats and networks show beside a link to a page: 1200 x 630, drawn from what the page draws. */
+/** The Open Graph images that chats and networks show beside a link to a page: 1200 x 630, with the page's own numbers. */
 import { fileURLToPath } from "node:url"
 import { renderAsync } from "@resvg/resvg-js"
 import { scaleLinear } from "d3-scale"
@@ -9,29 +9,29 @@ import { fragment, html, xmlText } from "./views/html.ts"
 import type { Html } from "./views/html.ts"
 
 export interface Picture {
-  /** What it is about. */
+  /** The subject of the title. */
   readonly above: string
   readonly title: string
-  /** The number that answers it. */
+  /** The number that answers the title. */
   readonly figure?: string | undefined
   readonly tone?: "bullish" | "bearish" | "neutral" | undefined
   readonly below?: string | undefined
-  /** Values in their order, drawn as a line. */
+  /** A series of values, drawn as a line. */
   readonly line?: ReadonlyArray<number>
 }
 
 const width = 1200
 const height = 630
 const margin = 64
-/** Of the title. */
+/** The limits of the title. */
 const charactersPerLine = 36
 const maxLines = 3
-/** Where the line of values is drawn. */
+/** The area of the line. */
 const plot = { top: 390, bottom: 540 }
 
 const colours = { bullish: "#1d6842", bearish: "#a12622", neutral: "#5f5b54" } as const
 
-/** Lines of whole words; what is too long ends in an ellipsis. */
+/** Wraps a text into lines of whole words; a longer text ends in an ellipsis. */
 const linesOf = (text: string): ReadonlyArray<string> => {
   const lines: Array<string> = [""]
   for (const word of text.split(/\s+/).flatMap((each) => each.match(/.{1,36}/gu) ?? [])) {
@@ -102,7 +102,7 @@ const fontFiles = [
   import.meta.resolve("dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf")
 ].map((url) => fileURLToPath(url))
 
-/** 503: as many pictures wait to be drawn as may. */
+/** 503: the queue of pictures to be drawn is full. */
 export class PicturesBusy extends apiErrorWith("PicturesBusy", 503, {
   code: errorCode("pictures_busy"),
   retry_after: Schema.Int
@@ -113,10 +113,10 @@ export class Pictures extends Context.Service<
   { readonly png: (picture: Picture) => Effect.Effect<Uint8Array, PicturesBusy> }
 >()("auspex/http/Pictures") {}
 
-/** Pictures that were drawn are kept for a day. Each has some tens of kilobytes. */
+/** Drawn pictures are kept for a day. Each has some tens of kilobytes. */
 const maxKept = 256
 const keptFor = Duration.days(1)
-/** Pictures that wait for their turn, or are drawn. */
+/** At most this many pictures wait or are drawn. */
 const maxQueue = 20
 
 const draw = (svg: string) =>
@@ -127,13 +127,13 @@ const draw = (svg: string) =>
     return drawn.asPng()
   })
 
-/** `drawing` is for tests. */
+/** Tests replace `drawing`. */
 export const makePictures = Effect.fnUntraced(function* (
   drawing: (svg: string) => Effect.Effect<Uint8Array> = draw
 ) {
   const turns = yield* Semaphore.make(1)
   let queue = 0
-  /** One picture at a time is drawn, in a thread of its own: others wait for it, and no request for a page does. */
+  /** Draws one picture at a time, in a thread of its own: further pictures wait, requests for pages do not. */
   const drawn = (svg: string) =>
     Effect.suspend(() => {
       if (queue >= maxQueue) {

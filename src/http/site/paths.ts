@@ -55,11 +55,11 @@ export const pagePaths = {
   feedOfAgent: "/feeds/agents/:agent_id/:format"
 } as const
 
-/** By what the path of a feed ends with, its type. */
+/** The content type of a feed, by the last segment of its path. */
 export const feedFormats = { atom: "application/atom+xml", json: "application/feed+json" } as const
 export type FeedFormat = keyof typeof feedFormats
 
-/** A feed; its path lacks the format. */
+/** A feed; the path lacks the format. */
 export interface FeedLink {
   readonly title: string
   readonly path: string
@@ -133,7 +133,7 @@ export const pageMethods: Readonly<
 const belowPages =
   /^\/($|picture\.png$|sitemap\.xml$|robots\.txt$|log$|(claim|sign-in|sign-out|account|leaderboard|compare|methods|how-it-works|scoring|start|status|legal|challenges|assets|search|agents|events|archive|verify|embed|unsubscribe|feeds)(\/|$))/
 
-/** Whether a path belongs to the pages, known or not: errors there are shown as pages. */
+/** True for paths of the site, known or not: their errors are shown as pages. */
 export const isPage = (path: string): boolean => belowPages.test(path)
 
 const translated: ReadonlySet<string> = new Set<string>([
@@ -154,11 +154,11 @@ const translated: ReadonlySet<string> = new Set<string>([
   pagePaths.account
 ])
 
-/** Pages of one of many, without their pictures. */
+/** Paths of single assets, challenges, agents and so on that are translated, without their pictures. */
 const translatedOne =
   /^\/((assets|challenges|embed\/challenges|legal)\/[^/.]+|agents\/[^/]+(\/predictions)?|events\/[^/]+(\/comments\/[^/]+)?|archive\/[^/]+)$/
 
-/** Whether a link leads to a page in several languages, and does not say in which. */
+/** True for links to a translated page that do not name a language. */
 export const isTranslated = (path: string): boolean =>
   (translated.has(path.split("?")[0] ?? "") || translatedOne.test(path.split("?")[0] ?? "")) &&
   !path.includes("lang=")
@@ -171,7 +171,7 @@ export const withQuery = (path: string, query: Readonly<Record<string, string | 
   const known = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
   return known.length === 0 ? path : `${path}?${new URLSearchParams(known).toString()}`
 }
-/** The API keys page; `key`, `model` and `days` filter the usage, `cursor` is that of the list. */
+/** The API keys page; `key`, `model` and `days` filter the usage, `cursor` belongs to the list. */
 export const apiKeysPage = (
   of: {
     readonly key?: string | undefined
@@ -185,7 +185,7 @@ export const webhookPage = (webhookId: string) => `${noticesPage}/webhooks/${web
 /** `moved` is the idempotency key of the transfer to confirm. */
 export const topUpPage = (agentId: string, moved?: string) =>
   `/account/agents/${agentId}/topup${moved === undefined ? "" : `?${new URLSearchParams({ moved }).toString()}`}`
-/** Leads back to a page of the account. */
+/** The sign-in page, which leads back to a page of the account. */
 export const signInWith = (returnTo: string) =>
   returnTo === "/account" ? "/sign-in" : withQuery("/sign-in", { return_to: returnTo })
 export const homePage = "/"
@@ -198,11 +198,11 @@ export const challengesPage = (
     readonly category?: string | undefined
   } = {}
 ) => withQuery("/challenges", query)
-/** `range` is how far back its chart goes. */
+/** `range` is the time span of the chart. */
 export const assetPage = (key: string, range?: string) =>
   withQuery(`/assets/${encodeURIComponent(key)}`, { range })
 export const searchPage = (text?: string) => withQuery("/search", { q: text })
-/** By skill unless another order is asked for. */
+/** The order is by skill by default. */
 export const leaderboardPage = (
   query: {
     readonly category?: string | undefined
@@ -224,7 +224,7 @@ export const agentPage = (agentId: string) => `/agents/${agentId}`
 export const predictionsPage = (agentId: string) => `${agentPage(agentId)}/predictions`
 export const repliesPage = (eventId: string, commentId: string) =>
   `${eventPage(eventId)}/comments/${commentId}`
-/** The picture that is shown beside links to a page. */
+/** The Open Graph image of a page. */
 export const pictureOf = (page: string) => `${page === "/" ? "" : page}/picture.png`
 export const badgeOf = (agentId: string) => `${agentPage(agentId)}/badge.svg`
 export const embedOf = (challengeId: string) => `/embed${challengePage(challengeId)}`

@@ -19,7 +19,7 @@ import {
 import { document, searchForm } from "./views/layout.ts"
 import type { Frame, Page } from "./views/layout.ts"
 
-/** Of pages for one person: no scripts, nothing from other origins, no framing; forms post to this site only. */
+/** The policy of personal pages: no scripts, nothing from other origins, no framing; forms post to this site only. */
 const rules = [
   "default-src 'none'",
   "style-src 'self'",
@@ -29,7 +29,7 @@ const rules = [
   "base-uri 'none'"
 ]
 
-/** Of pages for everybody, with our own script files, which fetch from this site only and write no markup. */
+/** The policy of public pages: our own script files, which fetch from this site only and write no markup. */
 export const withScripts = {
   "content-security-policy": [
     ...rules,
@@ -40,7 +40,7 @@ export const withScripts = {
   ].join("; ")
 }
 
-/** For a page whose forms redirect to another origin: browsers apply `form-action` to redirects. */
+/** The policy of a page whose forms redirect to another origin: browsers apply `form-action` to redirects. */
 export const withFormsTo = (origin: string) => ({
   "content-security-policy": rules
     .map((rule) => (rule.startsWith("form-action") ? `${rule} ${origin}` : rule))
@@ -62,7 +62,7 @@ export interface Site {
   readonly origin: string
   /** Headers of every page and redirect. */
   readonly headers: Readonly<Record<string, string>>
-  /** That of readers who ask for none. */
+  /** The language of readers who name none. */
   readonly language: Language
 }
 
@@ -79,7 +79,7 @@ export const siteOf = ({ baseUrl, site }: Pick<Settings["Service"], "baseUrl" | 
   }
 }
 
-/** What whoever is not signed in sees. Links to pages that are in several languages lead on in the one that was chosen. */
+/** The frame of a page for a reader who is not signed in. Links to translated pages keep the language of the page. */
 export const everybody = (site: Site, language = site.language): Frame => ({
   at: (path) =>
     site.at(language !== site.language && isTranslated(path) ? withLanguage(path, language) : path),
@@ -91,11 +91,11 @@ export const everybody = (site: Site, language = site.language): Frame => ({
   legal: []
 })
 
-/** Those of the query, in which a second question mark is text. */
+/** The parameters of the query, in which a second question mark is text. */
 export const parametersOf = (url: string): URLSearchParams =>
   new URLSearchParams(url.split("?").slice(1).join("?"))
 
-/** What the query asks for, known or not. */
+/** The requested language, known or not. */
 export const askedLanguage = (url: string): string | null => parametersOf(url).get("lang")
 
 export const knownLanguage = (language: string | null | undefined): Language | undefined =>
@@ -115,11 +115,11 @@ export const show = (
     headers: { ...site.headers, ...(page.audience === "everybody" && withScripts), ...options.headers }
   })
 
-/** Redirects with a GET, also after a POST. */
+/** Redirects with a GET, even after a POST. */
 export const goTo = (site: Site, location: string) =>
   HttpServerResponse.empty({ status: 303, headers: { ...site.headers, location } })
 
-/** The page of any failure. It needs no session and no database, so it cannot fail itself. */
+/** The page of a failure. It needs no session and no database, so it cannot fail itself. */
 export const showError = (
   site: Site,
   frame: Frame,
@@ -165,7 +165,7 @@ export const named = Effect.fnUntraced(function* (name: string) {
   )
 })
 
-/** For reading; the API has more a page. */
+/** Fewer than in the API, for reading. */
 const itemsPerPage = 50
 
 /** The requested page of a list. */
@@ -174,7 +174,7 @@ export const listPage: Effect.Effect<ListPage, InvalidRequest, Effect.Services<t
   (cursor) => ({ limit: itemsPerPage, cursor })
 )
 
-/** `detail` says what is wrong and what would be right, in the words of the API. Who found no page may look for it. */
+/** `detail` names the problem and its remedy in the words of the API. A 404 offers a search. */
 const errorView = (
   frame: Frame,
   options: {

@@ -1,7 +1,4 @@
-/**
- * What all pages share: the rate limit by address, the visitor, protection of forms, cookies, and failures shown as
- * pages.
- */
+/** Shared by all pages: the rate limit by address, the visitor, protection of forms, cookies, and failures shown as pages. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import { Context, DateTime, Duration, Effect, Layer, Option, Predicate, identity } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -32,7 +29,7 @@ import type { Language } from "./messages/messages.ts"
 import { formTokenField } from "./views/layout.ts"
 import type { Frame } from "./views/layout.ts"
 
-/** 403: a form from another site, or one that is out of date. */
+/** 403: the form came from another site or is out of date. */
 class FormRejected extends apiError("FormRejected", 403, "form_refused") {}
 
 export interface Visitor {
@@ -41,7 +38,7 @@ export interface Visitor {
   readonly session: string | null
 }
 
-/** `detail` says what is wrong and what would be right. */
+/** `detail` names the problem and its remedy. */
 export interface Failure {
   readonly detail: string
 }
@@ -68,12 +65,12 @@ export class Pages extends Context.Service<
       parameters: ReadonlyArray<string>,
       page: (frame: Frame) => Effect.Effect<Response, E, R>
     ) => Served<R>
-    /** Handles a form of ours. `lists` names its fields that may occur more than once. */
+    /** Handles a form of this site. `lists` names the fields that may occur more than once. */
     readonly formPost: <E extends Failure, R>(
       act: (visitor: Visitor, fields: URLSearchParams) => Effect.Effect<Response, E, R>,
       lists?: ReadonlyArray<string>
     ) => Served<R>
-    /** A page of a signed-in operator; others are led to signing in. */
+    /** A page of a signed-in operator; other visitors are sent to the sign-in page. */
     readonly ownerPage: <E extends Failure, R>(
       page: (frame: Frame, operator: Operator) => Effect.Effect<Response, E, R>
     ) => Served<R>
@@ -89,7 +86,7 @@ export class Pages extends Context.Service<
 interface Identified {
   readonly visitor: Visitor
   readonly formSecret: string
-  /** The browser does not have its cookie yet. */
+  /** The browser does not have this cookie yet. */
   readonly formSecretIsNew: boolean
 }
 
@@ -117,7 +114,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Pages for one person are in the language that this browser last chose, and lead to themselves in the other. */
+  /** Personal pages use the language that this browser chose last, and link to themselves in the other one. */
   const personalFrame = ({ cookies: sent, method, url }: HttpServerRequest.HttpServerRequest): Frame => {
     const language =
       knownLanguage(askedLanguage(url)) ??
@@ -128,13 +125,13 @@ const make = Effect.gen(function* () {
     others.delete("lang")
     return {
       ...frameIn(language),
-      // The provider's answer is good once, and is not repeated on the page about it.
+      // The provider's answer is valid once, so the page about it does not link to it.
       ...(method === "GET" &&
         path !== pagePaths.callback && { translation: withQuery(path, Object.fromEntries(others)) })
     }
   }
 
-  /** A public page that fails is in the language that was asked for, too. */
+  /** The error page of a public page is in the requested language, too. */
   const publicFrame = ({ url }: HttpServerRequest.HttpServerRequest): Frame =>
     frameIn(knownLanguage(askedLanguage(url)) ?? site.language)
 
@@ -166,16 +163,13 @@ const make = Effect.gen(function* () {
     return stranger
   })
 
-  /**
-   * Applies the rate limit and shows failures as pages: with the operator's header once the operator is identified,
-   * with nobody's before.
-   */
+  /** Applies the rate limit and shows failures as pages: with the operator's header after identification, with the visitor's before. */
   const served = <E extends Failure, R>(
     strangersFrame: (request: HttpServerRequest.HttpServerRequest) => Frame,
     work: (identifyVisitor: typeof identify) => Effect.Effect<Response, E, R>
   ) =>
     Effect.suspend(() => {
-      // `served` runs once, its result once a request: this belongs to the request.
+      // `served` runs once and its result once a request, so this variable belongs to one request.
       let operatorsFrame: Frame | undefined
       const identifyVisitor = Effect.tap(identify, ({ visitor: { frame } }) =>
         Effect.sync(() => {
@@ -254,7 +248,7 @@ const make = Effect.gen(function* () {
       })
     )
 
-  /** With the way back to the page that was asked for; signing in knows which pages these may be. */
+  /** Sends the visitor to the sign-in page with the way back; that page checks which ways back are allowed. */
   const toSignIn = Effect.map(HttpServerRequest.HttpServerRequest, ({ method, url }) =>
     goTo(site, site.at(method === "GET" ? signInWith(url.split("?")[0] ?? "") : pagePaths.signIn))
   )
@@ -280,7 +274,7 @@ const make = Effect.gen(function* () {
 
 export const layer = Layer.effect(Pages, make)
 
-/** A link that others have shared may hold any parameter of theirs, which means nothing here. */
+/** Removes unknown parameters: a shared link may have parameters of other sites. */
 const withParameters = (url: string, known: ReadonlyArray<string>): string => {
   const [path = ""] = url.split("?")
   const parameters = [...parametersOf(url)].filter(([name]) => known.includes(name))
@@ -288,9 +282,9 @@ const withParameters = (url: string, known: ReadonlyArray<string>): string => {
 }
 
 /**
- * Whether the browser reports another origin. Browsers send Sec-Fetch-Site only to trustworthy addresses (https,
- * loopback); otherwise there is Origin, which is `null` from pages without a referrer, as ours are. When neither
- * decides, the form token does.
+ * True if the browser reports another origin. Browsers send Sec-Fetch-Site only to trustworthy addresses (https, loopback).
+ * Otherwise Origin decides; it is `null` from pages without a referrer, such as ours. If neither decides, the form token
+ * does.
  */
 const isForeign = (request: HttpServerRequest.HttpServerRequest, baseUrl: string): boolean => {
   const site = request.headers["sec-fetch-site"]
@@ -301,7 +295,7 @@ const isForeign = (request: HttpServerRequest.HttpServerRequest, baseUrl: string
 
 const digest = (text: string) => createHash("sha256").update(text).digest()
 
-/** The token in the forms of this secret's holder. It does not reveal the secret. */
+/** The form token of this secret's holder. It does not reveal the secret. */
 export const formTokenOf = (secret: string): string => digest(`auspex/form\0${secret}`).toString("base64url")
 
 const isFormToken = (sent: string, secret: string): boolean =>
@@ -314,7 +308,7 @@ interface Cookies {
     request: Pick<HttpServerRequest.HttpServerRequest, "cookies">,
     name: CookieName
   ) => string | undefined
-  /** Until an instant, or until the browser closes. */
+  /** The cookie lasts until an instant, or until the browser closes. */
   readonly set: (
     name: CookieName,
     value: string,
@@ -326,8 +320,8 @@ interface Cookies {
 }
 
 /**
- * The __Host- prefix makes browsers enforce Secure, Path=/ and no Domain. Without TLS they would drop such a cookie.
- * All are out of reach of scripts and not sent with other sites' forms.
+ * The prefix __Host- makes browsers enforce Secure, Path=/ and no Domain; without TLS they would drop such a cookie. No
+ * script can read these cookies, and forms of other sites do not send them.
  */
 const cookiesOf = (baseUrl: string): Cookies => {
   const secure = baseUrl.startsWith("https:")
@@ -345,7 +339,7 @@ const cookiesOf = (baseUrl: string): Cookies => {
   }
 }
 
-/** The fields of a posted form. Each may occur once, but for those of checkboxes with one name. */
+/** The fields of a posted form. A field may occur once, except those of checkboxes with one name. */
 const readForm = Effect.fnUntraced(function* (lists: ReadonlyArray<string>) {
   const request = yield* HttpServerRequest.HttpServerRequest
   const fields = new URLSearchParams(yield* bodyText(request, [formType], smallBody))
