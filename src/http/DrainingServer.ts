@@ -14,10 +14,7 @@ import { respondWhileStarting } from "./readiness.ts"
 /** Requests of one connection that run at a time; the next ones wait. */
 const maxInFlight = 8
 
-/**
- * Requests that wait on one connection. Node parses all of what it has read, up to 64 KiB, and a request of 18 bytes takes
- * much more memory.
- */
+/** Requests that wait on one connection. Node parses all of what it has read, up to 64 KiB, and a request of 18 bytes takes much more memory. */
 const maxQueued = 100
 
 /** Unread bytes that a connection may keep without a time limit. */

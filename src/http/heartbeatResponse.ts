@@ -1,7 +1,4 @@
-/**
- * Sends answers that may take minutes. From the fifth second on it sends spaces, which JSON allows before a value, so that
- * clients and proxies do not give up on a silent server.
- */
+/** Sends answers that may take minutes: spaces from the fifth second on, which JSON allows, keep clients and proxies waiting. */
 import { Effect, Fiber, Option, Schedule, Schema, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 

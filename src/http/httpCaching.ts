@@ -43,10 +43,7 @@ const matches = (ifNoneMatch: string | undefined, etag: string): boolean =>
 
 const bodyHeaders: ReadonlySet<string> = new Set(["content-type", "content-length", "content-encoding"])
 
-/**
- * 304 for a client that has the response already, else the response. A 304 repeats all other headers, because they replace
- * those that the client has stored (RFC 9111 3.2).
- */
+/** 304 for a client that has the response, else the response. A 304 repeats the headers that replace the stored ones (RFC 9111 3.2). */
 const notModified = (request: Request, response: Response): Response => {
   const { etag } = response.headers
   if (etag === undefined || !matches(request.headers["if-none-match"], etag)) return response
@@ -110,10 +107,7 @@ const normalSegment = (segment: string): string => {
   return encodeURIComponent(isUuid(text) ? text.toLowerCase() : text)
 }
 
-/**
- * The path and the parameters that an answer depends on, in one order and one spelling, so that added parameters do not
- * bypass the cache. Undefined: the answer is not cached.
- */
+/** The path and the parameters that an answer depends on, in one order and one spelling; undefined: the answer is not cached. */
 const keyOf = (url: string, parameters: ReadonlyArray<string>): string | undefined => {
   const [path = "", ...rest] = url.split("?")
   const given = new URLSearchParams(rest.join("?"))

@@ -232,7 +232,7 @@ export const namesOf = (schema: Schema.Top | undefined): ReadonlyArray<string> =
     ? schema.ast.propertySignatures.map(({ name }) => String(name))
     : []
 
-/** The parameter names in the query of a URL; a repeated parameter occurs repeatedly. */
+/** The parameter names in the query of a URL; a repeated parameter occurs as often as it was sent. */
 const namesInQuery = (url: string): ReadonlyArray<string> => {
   const start = url.indexOf("?")
   return start === -1 ? [] : [...new URLSearchParams(url.slice(start)).keys()]

@@ -97,10 +97,7 @@ const listAt = (node: unknown, ...path: ReadonlyArray<string>): ReadonlyArray<un
 const limit = { type: "integer", minimum: 1, maximum: maximumLimit, default: defaultLimit }
 const retryAfter = { type: "integer", description: "seconds" }
 
-/**
- * True for keywords of the generator that are wrong or redundant: requests may hold unknown members, responses may gain
- * members, and every integer of JSON is within 2^53.
- */
+/** True for wrong or redundant keywords: bodies may have unknown members, and every integer of JSON is within 2^53. */
 const isIdle = (key: string, value: unknown): boolean =>
   (key === "additionalProperties" && value === false) ||
   (key === "minimum" && value === Number.MIN_SAFE_INTEGER) ||

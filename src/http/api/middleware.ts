@@ -200,10 +200,7 @@ export const DecidedByItem = Context.Reference<Deciding | undefined>("auspex/htt
 
 type Deciding = (sent: unknown) => ReadonlyArray<{ readonly scope: Scope; readonly limit: LimitName }>
 
-/**
- * The limit, by address, that requests with a wrong body count towards; null for none. Above it they are answered 429; valid
- * requests are still accepted.
- */
+/** The limit, by address, of requests with a wrong body; null for none. Above it they are answered 429; valid requests still pass. */
 export const BadBodiesCountTowards = Context.Reference<LimitName | null>(
   "auspex/http/BadBodiesCountTowards",
   { defaultValue: () => null }

@@ -1,7 +1,4 @@
-/**
- * The payment provider's webhook, signed over the bytes of the body; 404 without a provider. It is not in the published API,
- * because nobody else can call it.
- */
+/** The payment provider's webhook, signed over the bytes of the body; 404 without a provider. The published API does not have it. */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Payments } from "../../services/Payments.ts"

@@ -1,7 +1,4 @@
-/**
- * Authenticates requests: agents by token, readers of the gateway by key or token, administrators by token. Calls of
- * administrators are recorded in the audit log.
- */
+/** Authenticates agents, readers of the gateway, and administrators, whose calls are recorded in the audit log. */
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Cause, Context, Effect, Exit, Layer, Option, Redacted, Stream } from "effect"
 import { HttpBody, HttpIncomingMessage, HttpServerRequest, HttpServerResponse } from "effect/http"

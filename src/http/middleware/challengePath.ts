@@ -1,7 +1,4 @@
-/**
- * Names the right path when the id of a challenge is sent to the path of another type. Predictions on challenges of every
- * type are accepted at the path of directional ones.
- */
+/** Names the right path for the id of another type of challenge. The path of directional ones accepts predictions of every type. */
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../services/Arenas.ts"

@@ -28,10 +28,7 @@ const unquoted = (key: string): string => (key.startsWith('"') ? key.slice(1, -1
 const bodyOf = (response: HttpServerResponse.HttpServerResponse): string =>
   response.body._tag === "Uint8Array" ? Buffer.from(response.body.body).toString("utf8") : ""
 
-/**
- * Stored as a hash with a prefix: a registration key is stored for minutes only, and cannot equal an administrator's key,
- * which holds no space.
- */
+/** A hash with a prefix, because registration keys are stored briefly; it cannot equal an administrator's key, which holds no space. */
 const registrationKey = (address: string) => (key: string) =>
   `register ${hash("sha256", `${address}\n${key}`)}`
 
@@ -113,10 +110,7 @@ const administrators = Layer.effect(
   )
 )
 
-/**
- * The caller is not known yet and the answer holds a secret, so a key belongs to one address and is too long to be guessed
- * or shared by chance.
- */
+/** The answer holds a secret, so a key belongs to one address and is too long to be guessed or shared by chance. */
 const registrations = Layer.effect(
   IdempotentRegistration,
   Effect.map(Idempotency, (idempotency) =>

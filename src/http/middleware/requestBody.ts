@@ -41,10 +41,7 @@ type ReadBody = Effect.Effect<unknown, InvalidRequest | PayloadTooLarge | Unsupp
 
 const bodies = new WeakMap<object, ReadBody>()
 
-/**
- * The JSON value, or the fields of a form as an object; undefined where the endpoint takes no body and none was sent. The
- * body is read and checked once for all callers.
- */
+/** The JSON value, or the fields of a form as an object; undefined if no body was sent. All callers share one reading of the body. */
 export const sentBody = (endpoint: HttpApiEndpoint.Top) =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest

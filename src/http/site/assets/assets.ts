@@ -1,10 +1,10 @@
-/** The files that pages refer to. Their names hold a hash of their content, so browsers may cache them for ever; one is asked for by name. */
+/** The files that pages refer to. Their names hold a hash of their content, so browsers may cache them for ever; one file has a fixed name. */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { scripts } from "./scripts.ts"
 
 export interface Asset {
-  /** Below the base URL. */
+  /** The path below the base URL. */
   readonly path: `/${string}`
   readonly contentType: string
   readonly bytes: Uint8Array
@@ -23,7 +23,7 @@ export const stylesheet = asset("style.css", "text/css; charset=utf-8", [
 ])
 export const icon = asset("icon.svg", "image/svg+xml")
 
-/** What browsers ask for by itself. */
+/** Browsers request this path by themselves. */
 export const wellKnown: ReadonlyArray<Asset> = [{ ...icon, path: "/favicon.ico" }]
 
 export const assets: ReadonlyArray<Asset> = [stylesheet, icon, ...scripts]

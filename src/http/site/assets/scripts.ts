@@ -1,7 +1,7 @@
 /**
- * The scripts for browsers: what makes pages live, the verifier, and the page around it. They are the source with its types stripped,
- * without a bundler, so readers find the lines of the project. Modules keep their relative names in one folder, which
- * is named by a hash of them all.
+ * The scripts for browsers: live pages, the verifier, and the page around it. They are the source with its types stripped,
+ * without a bundler, so readers find the lines of the project. Modules keep their relative names in one folder, whose name
+ * is a hash of all of them.
  */
 import { createHash } from "node:crypto"
 import { readFileSync, readdirSync } from "node:fs"
@@ -42,6 +42,6 @@ export const scripts = modules.map(({ path, text }) => ({
 /** The entry modules. */
 export const verifyScript = pathOf("http/site/assets/inBrowser/verifyPage.ts")
 export const sortingScript = pathOf("http/site/assets/inBrowser/sorting.ts")
-/** What only readers of Chinese need of the verifier's page. */
+/** The module that only Chinese pages of the verifier load. */
 export const chineseScript = pathOf("http/site/assets/inBrowser/verifierInChinese.ts")
 export const liveScript = pathOf("http/site/assets/inBrowser/live.ts")

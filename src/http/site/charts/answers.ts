@@ -1,4 +1,4 @@
-/** Charts of the answers, from the deadline on: how many gave which, and their confidence. */
+/** Charts of the predictions, from the deadline on: counts by answer and by confidence. */
 import { scaleLinear } from "d3-scale"
 import type { Answers } from "../../../services/Charts.ts"
 import { distributionOf } from "../../../services/domain/Answer.ts"
@@ -19,7 +19,7 @@ const countedIn = (message: (count: string, isOne: boolean) => string, count: nu
 
 const percent = (share: number) => Number((100 * share).toFixed(1))
 
-/** Names of directions where they answer a question. */
+/** The names of directions as answers to the question. */
 export type Names = Readonly<Partial<Record<Direction, string>>>
 
 const directions = ["bearish", "neutral", "bullish"] as const
@@ -122,15 +122,15 @@ const middleOf = (values: ReadonlyArray<number>): readonly [number, number] => {
   return low < high ? [low, high] : [low - reach / 2, high + reach / 2]
 }
 
-/** So many forecasts are told apart in one drawing. */
+/** At most this many forecasts can be told apart in one drawing. */
 const maxStrips = 24
 const stripHeight = 12
 
-/** Of a normal distribution, from the mean, in standard deviations: what holds half of it, and 90 %. */
+/** Half-widths of the central 50 % and 90 % intervals of a normal distribution, in standard deviations. */
 const half = 0.6745
 const ninety = 1.6449
 
-/** Each forecast as a line: what it holds for half and for 90 % likely, in the order of its centre, with what came. */
+/** Each forecast as a line: its central 50 % and 90 % intervals, sorted by centre, with the outcome. */
 const forecastStrips = (
   forecasts: ReadonlyArray<{ readonly centre: number; readonly spread: number }>,
   options: { readonly unit: string | null; readonly actual: number | null },
@@ -216,13 +216,13 @@ const forecastStrips = (
   })
 }
 
-/** The mean of what all forecasts say, as a histogram of probability, with the published value; and each of them. */
+/** The average distribution of all forecasts as a histogram, with the published value, and each forecast below it. */
 export const forecastChart = (
   answers: Answers,
   options: {
     readonly unit: string | null
     readonly actual: number | null
-    /** Of what is counted: the most that there may be. */
+    /** The maximum of a count. */
     readonly max?: number
   },
   t = allMessages.en
@@ -259,7 +259,7 @@ export const forecastChart = (
     to: edge,
     probability: (edge === last ? 1 - above : (belowEdges[index + 1] ?? 1)) - (belowEdges[index] ?? 0)
   }))
-  // What is counted has a bar for each number, and no number between them.
+  // A count has one bar for each whole number.
   const isCount = options.max !== undefined
   const labelled = isCount ? edges.slice(1).map((edge) => edge - 0.5) : edges
   const binName = (from: number, to: number) =>
@@ -349,7 +349,7 @@ export const forecastChart = (
   return html`${together} ${forecastStrips(forecasts, options, t)}`
 }
 
-/** What agents gave each category on average, beside the reference. */
+/** The average probability of each category, beside the reference. */
 export const categoryChart = (
   answers: Answers,
   categories: ReadonlyArray<{ readonly name: string; readonly probability: number }>,

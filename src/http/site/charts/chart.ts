@@ -11,10 +11,10 @@ import { plainNumber } from "../views/format.ts"
 
 /** The plot area within the drawing. */
 export interface Plot {
-  /** In percent of the width. */
+  /** Horizontal bounds, in percent of the width. */
   readonly left: number
   readonly right: number
-  /** In pixels. */
+  /** Vertical bounds, in pixels. */
   readonly top: number
   readonly bottom: number
   readonly height: number
@@ -100,14 +100,14 @@ export const chart = (options: {
   /** Unique within its page. */
   readonly id: string
   readonly title: string
-  /** For readers who cannot see the drawing. */
+  /** The description for readers who cannot see the drawing. */
   readonly summary: string
   readonly height: number
   readonly drawing: Html
   readonly keys?: ReadonlyArray<Key>
   readonly note?: Html
   readonly numbers: Numbers
-  /** What the live module shows where a pointer rests: the place in percent, the time, the value. */
+  /** The values that the live script shows under a pointer: place in percent, time, value. */
   readonly points?: ReadonlyArray<readonly [place: number, at: Date, value: number]>
   readonly t?: Messages
 }) => {
@@ -177,21 +177,21 @@ export const valueLines = (
         </text>`
   )
 
-/** Keeps labels at the edges within the plot, of which they may be so many percent wide on a phone. */
+/** Keeps labels at the edges within the plot. `width` is the width of a label on a phone, in percent. */
 export const anchorAt = (plot: Plot, place: number, width = 14): "start" | "middle" | "end" => {
   if (place < plot.left + width / 2) return "start"
   return place > plot.right - width / 2 ? "end" : "middle"
 }
 
-/** How wide a character of a label is on a narrow screen, in percent of the drawing. */
+/** The width of a label's character on a narrow screen, in percent of the drawing. */
 const narrowCharacter = 2.2
 
-/** Of a label, where a Chinese character counts twice. */
+/** The width of a label, in which a Chinese character counts twice. */
 const narrowWidth = (label: string): number =>
   narrowCharacter *
   [...label].reduce((sum, character) => sum + (/\p{Script=Han}/u.test(character) ? 2 : 1), 0)
 
-/** How much of a label lies before its place. */
+/** The share of a label that lies before its anchor. */
 const sharesBefore = { start: 0, middle: 0.5, end: 1 }
 
 /** The x axis: ticks with labels. Narrow screens hide minor ticks, and those whose label would touch the one before. */
@@ -235,7 +235,7 @@ export const ground = (plot: Plot) =>
     y2=${down(plot.bottom)}
   />`
 
-/** By the locale of a catalogue's dates. */
+/** By the locale of a language's dates. */
 const daysAndMonths = new Map(
   Object.values(allMessages).map(({ dates }) => [
     dates,
@@ -254,7 +254,7 @@ const isMidnight = (time: Date): boolean => time.getTime() % 86_400_000 === 0
 export const shortTime = (time: Date, { dates } = allMessages.en): string =>
   ((isMidnight(time) ? daysAndMonths.get(dates) : undefined) ?? hourAndMinute).format(time)
 
-/** The x axis of times. On narrow screens the days stay, if there are any. */
+/** The x axis of times. Narrow screens show only the days, if there are any. */
 export const timesBelow = (plot: Plot, scale: Scale<Date>, count: number, t = allMessages.en) => {
   const days = scale.ticks(count).filter(isMidnight)
   return below(

@@ -1,4 +1,4 @@
-/** What days say, one after the other: a confidence sequence as a band. */
+/** Charts the confidence sequence of an agent's daily scores as a band. */
 import { scaleLinear, scaleUtc } from "d3-scale"
 import { area } from "d3-shape"
 import { DateTime } from "effect"
@@ -23,7 +23,7 @@ import { plainNumber } from "../views/format.ts"
 interface Day {
   readonly day: string
   readonly sequence: readonly [number, number]
-  /** What else is told of it, in the numbers. */
+  /** Further facts about the day, for the table of numbers. */
   readonly more: ReadonlyArray<string>
 }
 

@@ -1,4 +1,4 @@
-/** Values with their intervals: one drawing a table row, all on the same scale. */
+/** Charts of values with their intervals: one drawing a table row, all on the same scale. */
 import { scaleLinear } from "d3-scale"
 import type { SkillFields } from "../../../services/Skill.ts"
 import { allMessages } from "../messages/messages.ts"
@@ -14,17 +14,17 @@ interface WithEvidence {
   readonly evidence: (typeof SkillFields.evidence)["Type"]
 }
 
-/** A value, and where it lies; both null where nothing is known. */
+/** A value and its interval; both are null if unknown. */
 export interface Ranged {
   readonly value: number | null
   readonly range: readonly [number, number] | null
 }
 
-/** So many decimals; what rounds to zero has no sign. */
+/** Formats with a fixed number of decimals; a value that rounds to zero has no sign. */
 const rounded = (value: number, places: number): string =>
   withMinus((Number(value.toFixed(places)) || 0).toFixed(places))
 
-/** Skill, with its sign; 0 is the walk. */
+/** Skill with its sign; 0 is the random walk. */
 export const signed = (skill: number | null): string => {
   if (skill === null) return "–"
   const text = rounded(skill, 3)
@@ -34,14 +34,14 @@ export const signed = (skill: number | null): string => {
 /** A score or an end of an interval. */
 export const hundredths = (value: number): string => rounded(value, 2)
 
-/** The mean daily score, which is drawn beside it, and its confidence sequence. */
+/** The mean daily score and its confidence sequence, as text beside the drawing. */
 export const dailyScoreText = ({ evidence }: WithEvidence, t = allMessages.en): string => {
   if (evidence === null) return t.noDay
   const [low, high] = evidence.sequence
   return t.within95(hundredths(evidence.score), hundredths(low), hundredths(high))
 }
 
-/** What is without skill, at least how far the scale goes from it, and where it ends. */
+/** The value without skill, the minimum reach of the scale on either side of it, and the bounds of the scale. */
 interface Axis {
   readonly noSkill: number
   readonly reach: number
@@ -57,7 +57,7 @@ export const averageOf = (row: {
   readonly score_ci95: readonly [number, number] | null
 }): Ranged => ({ value: row.avg_score, range: row.score_ci95 })
 
-/** The mean daily score against the reference, which is not the skill that boards go by. */
+/** The mean daily score against the reference; leaderboards use skill instead. */
 export const dailyScoreOf = ({ evidence }: WithEvidence): Ranged =>
   evidence === null ? { value: null, range: null } : { value: evidence.score, range: evidence.sequence }
 
@@ -70,10 +70,10 @@ export interface IntervalScale {
 const height = 22
 const middle = height / 2
 
-/** So much wider than usual an interval ends at the edge of the drawing: it would squeeze all others into dots. */
+/** An interval this many times wider than usual ends at the edge of the drawing; otherwise it would squeeze all others into dots. */
 const maxWidths = 3
 
-/** The intervals by which a scale is chosen. */
+/** The intervals that determine a scale. */
 const usualRanges = (rows: ReadonlyArray<Ranged>): ReadonlyArray<readonly [number, number]> => {
   const ranges = rows.flatMap(({ range }) => (range === null ? [] : [range]))
   const widths = ranges.map(([low, high]) => high - low).toSorted((a, b) => a - b)
@@ -81,7 +81,7 @@ const usualRanges = (rows: ReadonlyArray<Ranged>): ReadonlyArray<readonly [numbe
   return ranges.filter(([low, high]) => high - low <= maxWidths * usual)
 }
 
-/** A scale that holds the value of each row, its interval as far as that is usual, and what is without skill. */
+/** A scale that contains the value of each row, its interval unless it is unusually wide, and the value without skill. */
 const scaleOn =
   ({ ends: [lowest, highest], noSkill: none, reach }: Axis) =>
   (rows: ReadonlyArray<Ranged>): IntervalScale => {
@@ -114,7 +114,7 @@ export const intervalAxis = (scale: IntervalScale) =>
     )}
   </svg>`
 
-/** Hidden from readers: the numbers stand beside it as text. */
+/** Hidden from screen readers: the numbers stand beside it as text. */
 export const interval = (scale: IntervalScale, { range, value }: Ranged): Html => {
   if (value === null) return null
   const [low, high] = range ?? [value, value]

@@ -1,4 +1,4 @@
-/** The price of an asset during a challenge, with what decides it: dead zone, level, closing price. */
+/** Charts the price of an asset during a challenge, with its dead zone, level or closing price. */
 import { scaleLinear, scaleUtc } from "d3-scale"
 import { area, line } from "d3-shape"
 import { DateTime } from "effect"
@@ -28,18 +28,18 @@ export interface PriceTerms {
   readonly from: Date
   readonly deadline: Date
   readonly resolveAt: Date
-  /** A result within it is neutral. */
+  /** A move within the dead zone is neutral. */
   readonly deadZone?: { readonly openPrice: number; readonly pct: number }
   readonly level?: number
-  /** The price that decided it. */
+  /** The price that decided the challenge. */
   readonly settled?: { readonly price: number; readonly as: string }
-  /** Since when a touch of the level counts, of one that was touched. */
+  /** The start of the window in which a touch counts, if the level was touched. */
   readonly touchedSince?: Date
-  /** From when on the days are told apart that closed up or down. */
+  /** The start of the days whose closes are counted. */
   readonly daysFrom?: Date
-  /** Draws the range of candles besides their closes. */
+  /** Draws the range of each candle in addition to its close. */
   readonly byRange?: boolean
-  /** When something happened, with what it is called. */
+  /** The time of an event, with its name. */
   readonly moment?: { readonly at: Date; readonly name: string }
 }
 
@@ -135,7 +135,7 @@ const drawn = (series: PriceSeries): ReadonlyArray<Drawn> => {
 const withGaps = (points: ReadonlyArray<Drawn>): ReadonlyArray<Drawn | null> =>
   points.flatMap((point) => (point.isAfterGap ? [null, point] : [point]))
 
-/** Where what is drawn first holds the level. */
+/** The first drawn price whose range contains the level. */
 const touchOf = (points: ReadonlyArray<Drawn>, { level, touchedSince }: PriceTerms): Drawn | undefined =>
   level === undefined || touchedSince === undefined
     ? undefined
@@ -143,7 +143,7 @@ const touchOf = (points: ReadonlyArray<Drawn>, { level, touchedSince }: PriceTer
 
 const dayMillis = 86_400_000
 
-/** Of the days of a count that are over, how each closed beside the day before. */
+/** Marks the closed days of a count by their close against the day before. */
 const dayMarks = (
   { plot, x }: Scales,
   points: ReadonlyArray<Drawn>,

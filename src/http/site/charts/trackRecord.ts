@@ -144,7 +144,7 @@ const diagonal = (x: (share: number) => number, y: (share: number) => number, fr
     y2=${down(y(1))}
   />`
 
-/** Of "100 of 288" on a phone, in percent of a chart. */
+/** The width of a label such as "100 of 288" on a phone, in percent of a chart. */
 const labelWidth = 20
 
 /** Stated confidence against the share that was right; null without directional or yes/no answers. */

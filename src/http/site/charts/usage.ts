@@ -1,4 +1,4 @@
-/** What an owner's keys of the gateway were used for, day by day. */
+/** Charts the daily usage of an owner's gateway keys. */
 import { scaleLinear } from "d3-scale"
 import { DateTime } from "effect"
 import { creditNumber, plainNumber } from "../views/format.ts"
@@ -10,11 +10,11 @@ import { across, chart, down, ground, plotOf, rangeY, valueLines } from "./chart
 interface DayOfUse {
   readonly day: Date
   readonly calls: number
-  /** In micro-credits. */
+  /** The cost in micro-credits. */
   readonly cost: bigint
 }
 
-/** How many days are between two labels of the chart, so that five of them fit on a phone. */
+/** The number of days between two labels of the chart, so that five labels fit on a phone. */
 const labelEvery = (days: number): number => (days < 10 ? 1 : Math.ceil(days / 35) * 7)
 
 /** `days` are consecutive and include days without a call. */

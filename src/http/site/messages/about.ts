@@ -1,4 +1,4 @@
-/** What pages say to newcomers: how it works, scoring, methods, how to begin; and what a page says that fails. */
+/** Messages of the pages for newcomers (how it works, scoring, methods, how to begin) and of error pages. */
 
 type Titles = Readonly<Record<number, string>>
 
@@ -16,7 +16,7 @@ export const english = {
       503: "Back in a moment"
     } as Titles,
     other: "Something went wrong",
-    /** Around links to challenges, the leaderboard, events, and how it works. */
+    /** The texts around the links to challenges, the leaderboard, events, and how it works. */
     orSee: ["Or see ", "what is open", ", ", "the leaderboard", ", ", "events", ", or ", "how it works", "."],
     forSupport: "Reference for support: "
   },
@@ -125,7 +125,7 @@ export const english = {
     ],
     skillIs:
       "skill = (loss of the reference - loss of the answer) / what the reference expected to lose when the question was made. The loss is the Brier score of probabilities, the CRPS of a number, the ranked probability score of categories: all proper, so it is best to say what one believes. A direction with confidence c counts as p = (1 + c) / 2, and the others share the rest. An answer that waits until the price has moved is compared with a walk that has seen it, too, and earns nothing by waiting.",
-    /** Two terms of the leaderboard, each in emphasis. */
+    /** Two terms of the leaderboard, each emphasised. */
     counts: [
       "Only answers since an owner claimed the agent count. ",
       "Beside peers",

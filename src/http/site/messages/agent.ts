@@ -1,4 +1,4 @@
-/** What the page of an agent says, its charts, and that of two agents beside each other. */
+/** Messages of the page of an agent, of its charts, and of the comparison of two agents. */
 
 type Texts = Readonly<Record<string, string>>
 
@@ -10,7 +10,7 @@ export const english = {
   aReference: "Reference",
   referenceWhy: (method: string): string =>
     `It is an agent of this instance, which answers by one fixed method (${method}): what others should beat. It has no rank.`,
-  /** Methods of our own agents that have another name in this language. */
+  /** Methods of reference agents that have another name in this language. */
   methods: {} as Texts,
   verified: "Verified owner",
   unclaimed: "Unclaimed",

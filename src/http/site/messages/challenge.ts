@@ -1,8 +1,8 @@
-/** What the page of a challenge says: its answer and facts, its charts, its credit pool, and its record in the log. */
+/** Messages of the page of a challenge: answer, facts, charts, credit pool, and log entries. */
 import { wordsOfKinds } from "../../../services/domain/kinds.ts"
 import type { Direction } from "../../../services/domain/Challenge.ts"
 
-/** Of the reasons that the service itself gives, their beginnings; those of administrators stay as they wrote them. */
+/** Beginnings of the reasons that the service itself gives; reasons of administrators stay as they are. */
 const ownReasons = [
   ["No closing price was observed by ", "规定时间内未观测到收盘价。"],
   ["No value was recorded by ", "规定时间内没有公布值记录。"],
@@ -13,7 +13,7 @@ type Sides = Readonly<Record<Direction, string>>
 
 export const english = {
   types: { directional: "Directional challenge", macro: "Macro challenge", price_event: "Price event" },
-  /** Between the type and the asset. */
+  /** Separates the type from the asset. */
   on: " on ",
   nameAndKey: (name: string, key: string): string => `${name} (${key})`,
   showElsewhere: "Show it on another page",
@@ -21,10 +21,10 @@ export const english = {
   theChallenge: "The challenge",
   status: "Status",
   source: "Source",
-  /** Where a result came from: "admin 1h candle" is what an administrator imported. */
+  /** The source of a result: "admin 1h candle" was imported by an administrator. */
   sourceName: (record: string): string => record,
   scoresNobody: (end: string) => `${end}: nobody is scored by it.`,
-  /** Why it ended without a result. */
+  /** The reason of an end without a result. */
   reason: (text: string): string => text,
   howDecided: "How it is decided",
   withoutText: "This challenge has no text of its own; it settles by the dead zone of its target.",
@@ -54,9 +54,9 @@ export const english = {
   rightOf: (right: string, all: string, share: string) => `${right} of ${all}, ${share}`,
   bestCall: "Best call",
   points: (score: string) => `${score} points`,
-  /** Between the parts of a list. */
+  /** Separates the parts of a list. */
   and: ", ",
-  /** Between a name and its points. */
+  /** Separates a name from its points. */
   comma: ", ",
 
   predictions: "Predictions",

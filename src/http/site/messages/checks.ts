@@ -1,4 +1,4 @@
-/** What pages say by which readers check this service: its log, a proof, and how it is. */
+/** Messages of the pages about the log, proofs, and the state of the service. */
 
 type Texts = Readonly<Record<string, string>>
 
@@ -100,7 +100,7 @@ export const english = {
     observed: "Observed",
     jobs: "Jobs",
     noJob: "None has run yet.",
-    /** By what a job is called in the source. */
+    /** Jobs by their names in the source. */
     job: (name: string): string => name,
     forPrograms: ["For programs: ", "."]
   }

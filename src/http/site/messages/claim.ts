@@ -1,4 +1,4 @@
-/** What the pages of signing in and of claiming an agent say. */
+/** Messages of the pages to sign in and to claim an agent. */
 
 export const english = {
   signIn: "Sign in",

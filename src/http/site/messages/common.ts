@@ -1,4 +1,4 @@
-/** What several pages say: the frame around each, titles of questions, states, units, and what is said of an agent. */
+/** Messages of several pages: the frame, titles of questions, states, units, and sentences about an agent. */
 import { nameInChinese, nameWithin } from "../../../services/domain/targetNames.ts"
 import { wordsOfKinds } from "../../../services/domain/kinds.ts"
 import type { Direction } from "../../../services/domain/Challenge.ts"
@@ -8,7 +8,7 @@ type Texts = Readonly<Record<string, string>>
 export const english = {
   tag: "en",
   dates: "en-GB",
-  /** The switch to the other language, in its own words. */
+  /** The link to the other language, in that language. */
   other: "中文",
   otherTag: "zh-CN",
 
@@ -37,7 +37,7 @@ export const english = {
   imprint: "Imprint",
 
   name: (_key: string, name: string): string => name,
-  /** Where a name does not begin its sentence. */
+  /** A name within a sentence, not at its beginning. */
   nameWithin,
   /** A time of day in UTC with its date. */
   timeOn: (clock: string, date: string) => `${clock} UTC on ${date}`,
@@ -112,7 +112,7 @@ export const english = {
   noInterval: "no interval yet",
   noDay: "no day yet",
   range: (low: string, high: string) => `${low} to ${high}`,
-  /** A value with the interval that it lies in. */
+  /** A value with its interval. */
   within95: (value: string, low: string, high: string) => `${value} (${low} to ${high})`,
   reference_: "a reference of ours",
   unclaimed: "unclaimed",
@@ -124,7 +124,7 @@ export const english = {
   ahead: (days: string, isOne: boolean) =>
     `Ahead of the random walk, and cannot be told from luck yet: about ${days} more ${isOne ? "day" : "days"}.`,
   notAhead: "Nothing says that it beats the random walk.",
-  /** A sentence that holds for the answers of a part alone. */
+  /** The sentence holds only for some of the answers. */
   onThisBoard: (sentence: string) => `On this board: ${sentence}`
 }
 

@@ -1,4 +1,4 @@
-/** What the page of an event says, with its discussion, and that of a tournament that is over. */
+/** Messages of the page of an event with its discussion, and of an archived tournament. */
 
 export const english = {
   readAtSource: "Read it at its source",

@@ -1,4 +1,4 @@
-/** What the first page and the lists say: of challenges, events, tournaments and agents, of an asset, and of a search. */
+/** Messages of the home page and of lists: challenges, events, tournaments, agents, assets, and search results. */
 
 export const english = {
   headline: "AI agents, on the record",

@@ -1,7 +1,4 @@
-/**
- * What pages say, in each language. A file has the phrases of an area in both; the English one gives the shape, so a phrase that the other lacks
- * does not compile.
- */
+/** Messages of the pages, in each language. The English ones define the type, so a missing translation does not compile. */
 import * as about from "./about.ts"
 import * as agent from "./agent.ts"
 import * as checks from "./checks.ts"

@@ -1,4 +1,4 @@
-/** What the pages of an owner's account say: agents, their credit, keys of the gateway, and notices. */
+/** Messages of the pages of an owner's account: agents, credit, gateway keys, and notices. */
 import type { AgentStatus } from "../../../services/domain/agentStatus.ts"
 import type { NoticeType } from "../../../services/Notices.ts"
 import type { Plan } from "../../../services/Operators.ts"
@@ -114,7 +114,7 @@ export const english = {
     noTransactions: "Nothing yet.",
     nothingHere: "Nothing here.",
     movedTo: (name: string): string => `Moved to ${name}`,
-    /** Reasons that this service gave; what an administrator wrote stays as it is. */
+    /** Reasons that the service gave; those of administrators stay as they are. */
     reason: (reason: string): string => reason,
     frozen: (available: string, frozen: string): string => `${available}, and ${frozen} frozen`,
 
@@ -262,7 +262,7 @@ export const english = {
     failingSince: "Failing since",
     offSince: "Off since",
     why: "Why",
-    /** Why it is off, where the words are not in English. */
+    /** The reason why it is off, translated from English. */
     reasons: {} as Texts,
     test: "Send a test",
     rotate: "Replace the secret",

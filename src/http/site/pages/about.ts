@@ -1,4 +1,4 @@
-/** What the service is, for newcomers: how it works, how it scores, how to begin, and what its operator has to say. */
+/** The pages for newcomers: how the service works, how it scores, how to begin, and the operator's texts. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { makeGuide } from "../../agentGuide/guide.ts"
@@ -233,7 +233,7 @@ const scoringView = (frame: Frame): Page => {
   }
 }
 
-/** The distribution function of a forecast, the step of what came, and the area between them. */
+/** The distribution function of a forecast, the step at the outcome, and the area between them. */
 const crpsPicture = ({ doors: { points } }: Messages) =>
   html`<figure class="chart">
     <figcaption>${points.picture}</figcaption>

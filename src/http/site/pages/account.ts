@@ -149,7 +149,7 @@ const secretOf = (frame: Frame, agent: OwnAgent) => {
 
 const spendingPath = (agentId: string) => `/account/agents/${agentId}/spending`
 
-/** The owner's switch for calling language models, which takes a paid plan. */
+/** The owner's switch that permits model calls; it needs a paid plan. */
 const spendingOf = (frame: Frame, agent: OwnAgent, plan: Plan) => {
   const t = frame.t.owners.agents
   const isOn = agent.creditArenaEnabled
@@ -226,10 +226,10 @@ const planOf = (
   </section>`
 }
 
-/** Agents that have been silent so long may have stopped. */
+/** An agent that has been silent for this long may have stopped. */
 const silence = Duration.days(3)
 
-/** What an owner may want to do something about; null where all is well. */
+/** A warning that the owner may act on; null without one. */
 const warningOf = (
   { t }: Frame,
   agent: OwnAgent,
@@ -319,7 +319,7 @@ const accountView = (
     readonly records: ReadonlyArray<OwnRecord>
     readonly planCredit: Readonly<Record<Plan, number>>
     readonly now: DateTime.Utc
-    /** Why nothing was done. */
+    /** The reason why the form was rejected. */
     readonly complaint?: string
   }
 ): Page => {

@@ -1,4 +1,4 @@
-/** The public page of an agent: its scores so far, and its last predictions with their proofs. */
+/** The public page of an agent: its scores, and its last predictions with their proofs. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
@@ -102,7 +102,7 @@ export const layer = HttpRouter.use(
   })
 )
 
-/** So many of the last predictions stand on the agent's own page. */
+/** The number of predictions on the agent's own page. */
 const shownPredictions = 20
 
 const percent = (share: number | null) => (share === null ? null : `${(share * 100).toFixed(1)} %`)
@@ -186,7 +186,7 @@ const statsByPart = (frame: Frame, { categories, targets }: Scorecard): Html => 
   </section>`
 }
 
-/** Where the mean daily score lies, day by day, as far as the newest answers tell. */
+/** The mean daily score by day, as far as the newest predictions reach. */
 const dailyScores = ({ t }: Frame, { by_day, overall }: SkillProfile): Html => {
   const messages = t.agentPage
   const last = by_day.at(-1)
@@ -217,7 +217,7 @@ const dailyScores = ({ t }: Frame, { by_day, overall }: SkillProfile): Html => {
   )
 }
 
-/** How much better than a random walk it answers, and what its days say of it. */
+/** The agent's skill against the random walk, and the evidence of its days. */
 const skillSection = (frame: Frame, profile: SkillProfile): Html => {
   const { agent_id, categories, horizons, hours, overall, reference, targets } = profile
   if (overall === null || overall.skill === null || overall.evidence === null) return null
@@ -349,7 +349,7 @@ const trackRecordCharts = ({ t }: Frame, record: TrackRecord, calibration: Calib
   </section>`
 }
 
-/** Who answers for it. */
+/** The agent's owner and model. */
 const standing = (
   { t: { agentPage: messages } }: Frame,
   { suspended, verification_status }: PublicProfile,
@@ -382,7 +382,7 @@ const lastPredictions = (frame: Frame, { agent_id, overall, predictions }: Score
   </section>`
 }
 
-/** How good it is: its rank, where it is best, and its last predictions: right, or above what no skill earns. */
+/** The agent's rank, its best and worst category, and marks for its last predictions: right, or above the score without skill. */
 const howGood = (
   { t }: Frame,
   { overall, predictions }: Scorecard,
@@ -412,7 +412,7 @@ const howGood = (
               ${rankChange(place.rank, place.rank_before, t)}`
       ],
       [t.skill, skill.overall === null ? null : signed(skill.overall.skill)],
-      // One category alone is neither.
+      // A single category is neither best nor worst.
       [messages.bestCategory, part(others.length === 0 ? undefined : best)],
       [messages.worstCategory, part(others.at(-1))],
       [messages.last(String(form.length)), recentForm(form, t)]
@@ -421,7 +421,7 @@ const howGood = (
   )
 }
 
-/** A category with fewer answers is neither its best nor its worst. */
+/** A category with fewer predictions is neither best nor worst. */
 const minAnswers = 10
 
 const commentsOf = (frame: Frame, comments: ReadonlyArray<OwnComment>): Html => {
@@ -449,7 +449,7 @@ const commentsOf = (frame: Frame, comments: ReadonlyArray<OwnComment>): Html => 
       </section>`
 }
 
-/** For pages of others. */
+/** The badge's code for other sites. */
 const badgeCode = (frame: Frame, id: string) => {
   const picture = frame.origin + frame.at(badgeOf(id))
   return html`<details>

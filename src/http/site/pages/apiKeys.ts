@@ -1,4 +1,4 @@
-/** An owner's keys of the language-model gateway, and what they were used for. */
+/** An owner's gateway keys and their usage. */
 import { DateTime, Duration, Effect, Result, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { TypedAmount } from "../../../services/Credits.ts"
@@ -39,7 +39,7 @@ import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { creditNumber } from "../views/format.ts"
 
-/** What usage is asked for: so many days, today included. */
+/** The period of the usage in days, today included. */
 const UsagePeriod = Schema.Literals(["7", "30", "90"])
 const usualPeriod = "30"
 
@@ -164,7 +164,7 @@ const otherLifetimes = ({ gatewayKeyMaxTtl, gatewayKeyTtl }: KeyTerms): Readonly
     (days) => days !== Duration.toDays(gatewayKeyTtl) && days <= Duration.toDays(gatewayKeyMaxTtl)
   )
 
-/** As the form sends them, where the empty one is the default, and in words. */
+/** The choices of the form with their labels; the empty value is the default. */
 const lifetimes = (
   terms: KeyTerms,
   { owners, tag }: Messages
@@ -179,18 +179,18 @@ interface RejectedKey {
   readonly values: Readonly<Record<string, string>>
 }
 
-/** What the page's address asks for. */
+/** The query parameters of the page. */
 interface Asked {
   readonly days: typeof UsagePeriod.Type
   readonly key: string | undefined
   readonly model: string | undefined
-  /** Of the list of keys. */
+  /** The cursor of the list of keys. */
   readonly cursor: string | undefined
 }
 
 interface Usage {
   readonly asked: Asked
-  /** Of the period that is shown, oldest first. */
+  /** The days of the period, oldest first. */
   readonly days: ReadonlyArray<Date>
   readonly rows: ReadonlyArray<UsageDay>
 }
@@ -394,7 +394,7 @@ const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usag
     ...keys,
     ...usage.rows.map(({ key_id, key_name, key_prefix }) => ({ key_id, name: key_name, prefix: key_prefix }))
   ])
-  /** The key asked for may not be the owner's. */
+  /** The requested key may belong to another owner. */
   const keyName = (id: string) => names.get(id) ?? id.slice(0, 36)
   const { asked } = usage
   const rows = usage.rows.filter(

@@ -1,4 +1,4 @@
-/** The archive: tournaments that are over, and each with its challenges as they ended. */
+/** The archive: past tournaments, each with the final state of its challenges. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Archive } from "../../../services/Archive.ts"

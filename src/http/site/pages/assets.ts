@@ -1,4 +1,4 @@
-/** The page of an asset or a series: its price or its releases, what is asked about it, how it usually comes out. */
+/** The page of an asset or a series: its price or releases, its questions, and the shares of past outcomes. */
 import { DateTime, Effect, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
@@ -92,7 +92,7 @@ export const layer = HttpRouter.use(
   })
 )
 
-/** The last price, and the move over what is drawn. */
+/** The last price, and the move within the chart. */
 const latestPrice = ({ t }: Frame, { points }: PriceSeries): Html => {
   const [first, last] = [points.at(0), points.at(-1)]
   if (first === undefined || last === undefined) return null
@@ -115,7 +115,7 @@ const chartOf = ({ t }: Frame, { key }: Target, prices: PriceSeries, now: DateTi
 const releasesOf = (frame: Frame, releases: ReadonlyArray<typeof PublishedRelease.Type>): Html =>
   releases.length === 0 ? empty(frame.t.noStats) : releasesTable(frame, releases)
 
-/** How often each direction came out. */
+/** The share of each direction among past outcomes. */
 const baseRates = ({ t }: Frame, { bearish, bullish, neutral }: Outcomes): Html => {
   const all = bullish + bearish + neutral
   if (all === 0) return null
@@ -137,7 +137,7 @@ export const assetView = (
     readonly releases: ReadonlyArray<typeof PublishedRelease.Type>
     readonly open: ReadonlyArray<ChallengeSummary>
     readonly settled: ReadonlyArray<ChallengeSummary>
-    /** Without a result. */
+    /** Challenges that ended without a result. */
     readonly ended: ReadonlyArray<ChallengeSummary>
     readonly outcomes: Outcomes
     readonly latest: ReadonlyArray<MarketEvent>

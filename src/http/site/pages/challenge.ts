@@ -1,4 +1,4 @@
-/** The public page of a challenge of each type: its terms, how it ended, who predicted what, and its entries in the log. */
+/** The public page of a challenge of each type: terms, outcome, predictions, and log entries. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
@@ -36,7 +36,7 @@ import { change, formatOutcome, number, percentFrom, probability, roughly, side 
 
 const noAnswers = Effect.succeed<Answers>({ values: [], isAll: true })
 
-/** What determines the range of the price chart. */
+/** The fields that determine the time span of the price chart. */
 interface Spanned {
   readonly asset: string
   readonly kind: string
@@ -47,10 +47,10 @@ interface Spanned {
 
 const day = 86_400_000
 
-/** Of a series, before what is asked. */
+/** The number of releases shown before the question's own. */
 const maxPrints = 8
 
-/** Start of the price chart: some time before the challenge or its window begins, for context. */
+/** The start of the price chart: before the challenge or its window begins, for context. */
 const drawnFrom = ({ created_at, kind, resolve_at, window_from = null }: Spanned): DateTime.Utc => {
   const end = DateTime.toEpochMillis(DateTime.makeUnsafe(resolve_at))
   const begin = DateTime.toEpochMillis(DateTime.makeUnsafe(window_from ?? created_at))
@@ -138,7 +138,7 @@ export const layer = HttpRouter.use(
 const eventLink = (frame: Frame, eventId: string, title: string | null) =>
   html`<a href=${frame.at(eventPage(eventId))} dir="auto">${title ?? frame.t.question.untitledEvent}</a>`
 
-/** Counts by direction. Before the deadline they are those of the last published step. */
+/** Counts by direction; before the deadline those of the last published step. */
 const directionalCounts = (terms: Challenge, t: Messages): Html => {
   const { bearish_count, bullish_count, counts_as_of, deadline, neutral_count } = terms
   const messages = t.question
@@ -152,10 +152,10 @@ const directionalCounts = (terms: Challenge, t: Messages): Html => {
   return html`${before}${at(counts_as_of, t)}${after}${sides}`
 }
 
-/** The last price that is drawn. */
+/** The last price of the chart. */
 const lastPrice = ({ prices }: ChartData): number | undefined => prices.points.at(-1)?.price
 
-/** Who called it, of those who have answered; null of a question without sides. */
+/** The number of predictions that were right; null for a question without directions. */
 const rightOnes = (terms: Challenge, result: Results["result"], t: Messages): Html => {
   const { bearish_count: bearish, bullish_count: bullish, neutral_count: neutral } = terms
   const all = bearish + bullish + neutral
@@ -165,8 +165,8 @@ const rightOnes = (terms: Challenge, result: Results["result"], t: Messages): Ht
 }
 
 /**
- * The best score of an agent, where all predictions stand on one page: that of a right answer, or of a number one that beats what
- * knowing the usual spread earns. Whoever shares it is counted with it.
+ * The best score of an agent, if all predictions are on one page: a right answer, or a number that scores above the
+ * reference. Agents with an equal score are counted.
  */
 const bestCall = (frame: Frame, { next_cursor, predictions }: Results): Html => {
   const calls = predictions.flatMap(({ agent_id, agent_name, is_correct, reference, score }) =>

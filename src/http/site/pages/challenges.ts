@@ -1,4 +1,4 @@
-/** The lists of challenges, by status and by type: cards while they are open, rows afterwards. */
+/** The lists of challenges, by status and type: open ones as cards, others as rows. */
 import { scaleLinear } from "d3-scale"
 import { line } from "d3-shape"
 import { DateTime, Effect } from "effect"
@@ -38,7 +38,7 @@ export const layer = HttpRouter.use(
     const charts = yield* Charts
     const search = yield* Search
 
-    /** The asset that is asked for by its key, or what is most like some words; null where nothing is. */
+    /** The asset with the requested key, or the one that best matches the search; null if none matches. */
     const assetAsked = Effect.gen(function* () {
       const words = yield* parameter("q")
       if (words === undefined || words === "") return yield* named("asset")
@@ -106,7 +106,7 @@ const listOf = (
   return status === "resolved" ? settledByDay(frame, items) : endedRows(frame, items)
 }
 
-/** Narrows the list to the asset that some words mean. */
+/** Narrows the list to the asset that a search names. */
 const byWords = (frame: Frame, { category, status, type }: ListFilter, unfound: string | undefined): Html => {
   const { t } = frame
   const kept = Object.entries({ status: status === "open" ? undefined : status, type, category })
@@ -143,7 +143,7 @@ export const challengesView = (
     readonly counts: ListCounts
     readonly lines: PriceLines
     readonly now: DateTime.Utc
-    /** Words that no asset is like. */
+    /** The search text, if it matches no asset. */
     readonly unfound?: string | undefined
   }
 ): Page => {
@@ -229,10 +229,10 @@ const challengeTitle = (frame: Frame, challenge: ChallengeSummary) => {
     >${subtitle === null ? null : html` <small class="quiet">${subtitle}</small>`}`
 }
 
-/** The last two days of each asset, oldest first. */
+/** Prices of the last two days by asset, oldest first. */
 export type PriceLines = Readonly<Record<string, ReadonlyArray<number>>>
 
-/** How a price went; its numbers stand on the page of its asset. */
+/** A small chart of a price; the page of the asset has its numbers. */
 const sparkline = (values: ReadonlyArray<number> = []): Html => {
   if (values.length < 3) return null
   const x = scaleLinear([0, values.length - 1], [0, 100])
@@ -259,7 +259,7 @@ const figure = (frame: Frame, asked: ChallengeSummary): Html => {
   return stand === null ? null : html`<p class="figure">${stand.figure} <small>${stand.of}</small></p>`
 }
 
-/** How many say what, as far as that is published. */
+/** The published counts by direction. */
 const split = ({ t }: Frame, { split: counts }: ChallengeSummary): Html => {
   if (counts === null || counts.bullish + counts.bearish + counts.neutral === 0) return null
   return html`<p class="meta" title=${t.question.asPublished}>
@@ -299,7 +299,7 @@ const outcome = ({ t }: Frame, challenge: ChallengeSummary): Html => {
   return words === null ? null : html`<strong>${words}</strong>`
 }
 
-/** From open to close, of a directional challenge. */
+/** The move of a directional challenge, from open to close. */
 const settledMove = ({ open_price: open, price, result }: ChallengeSummary): Html =>
   result === null || open === null || price === null
     ? null
@@ -327,7 +327,7 @@ export const endedRows = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) 
     )}
   </ul>`
 
-/** A table of what was settled, by day. */
+/** A table of settled challenges, by day. */
 const settledByDay = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) => {
   const { t } = frame
   const days = Object.entries(Object.groupBy(items, ({ ended_at }) => (ended_at ?? "").slice(0, 10)))
@@ -363,7 +363,7 @@ const settledByDay = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) => {
   </table>`
 }
 
-/** Cards for open ones, rows for the rest. */
+/** Cards for open challenges, rows for the rest. */
 export const anyChallenges = (frame: Frame, items: ReadonlyArray<ChallengeSummary>, now: DateTime.Utc) => {
   const [open, over] = [
     items.filter(({ status }) => status === "open"),

@@ -172,7 +172,7 @@ const byMail = HttpRouter.use(
     )
 
     // Mail programs post here by themselves, without cookie and form token (RFC 8058 one-click): the link authorises
-    // it.
+    // the request.
     yield* router.add(
       "POST",
       pagePaths.notMine,
@@ -234,7 +234,7 @@ const enterCode = (
               autocapitalize: "characters",
               spellcheck: "false",
               maxlength: "16",
-              // Spares a try; the server decides.
+              // Saves a try; the server decides.
               pattern: "\\s*[A-Za-z0-9]{3}[\\s\\-]?[A-Za-z0-9]{3}\\s*",
               title: t.codeShape,
               placeholder: "XXX-XXX"
@@ -246,7 +246,7 @@ const enterCode = (
   `
 }
 
-/** Why the posted form was rejected. */
+/** The reason why the form was rejected. */
 interface RejectedClaim {
   readonly field: "email" | "pairing_code"
   readonly value: string
@@ -262,7 +262,7 @@ const claimView = (frame: Frame, token: string, view: ClaimView, rejection?: Rej
   const t = frame.t.claiming
   switch (view.state) {
     case "open": {
-      // A signed-in visitor has read what a claim means, so the next step comes first.
+      // A signed-in visitor has read about claiming, so the next step comes first.
       const secondStep =
         frame.operator === null
           ? null

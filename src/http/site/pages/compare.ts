@@ -1,4 +1,4 @@
-/** Two agents beside each other, on the questions that both answered. */
+/** The comparison of two agents, on the questions that both answered. */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Skill } from "../../../services/Skill.ts"
@@ -49,11 +49,11 @@ const agentField = (name: "a" | "b", label: string, value: string) =>
 
 const isOfReferences = ({ a, b }: Comparison): boolean => a.reference !== null && b.reference !== null
 
-/** Beside the walk an E-value is of an agent that beats it: where the walk is the better one, the value says nothing of that. */
+/** For comparisons with the random walk, an e-value supports the agent only; if the walk leads, the value says nothing. */
 const saysTheOther = ({ e_value, told, told_from }: Comparison): boolean =>
   told !== null && e_value !== null && e_value < told_from
 
-/** What the comparison shows, in one sentence. */
+/** The result of the comparison, as one sentence. */
 const verdict = ({ t: { agentPage: messages } }: Frame, compared: Comparison) => {
   const { a, b, questions, told } = compared
   if (isOfReferences(compared)) return messages.references

@@ -1,4 +1,4 @@
-/** An owner's credit: what moved it, buying more, and moving it to an agent. */
+/** An owner's credit: ledger entries, purchases, and transfers to agents. */
 import { randomUUID } from "node:crypto"
 import { Effect, Layer, Option, Result, Schema } from "effect"
 import { HttpRouter } from "effect/http"
@@ -34,7 +34,7 @@ import { creditNumber } from "../views/format.ts"
 const decodeAmount = Schema.decodeUnknownResult(NewTopUp.fields.amount)
 const decodeKey = Schema.decodeUnknownOption(IdempotencyKey)
 
-/** Makes sending a form twice count once. */
+/** The key makes a form that is sent twice count once. */
 const keyOf = (fields: URLSearchParams) =>
   Effect.fromOption(decodeKey(fields.get("idempotency_key"))).pipe(
     Effect.mapError(() =>
@@ -287,7 +287,7 @@ const creditView = (
   }
 }
 
-/** What an agent has, in words. */
+/** The credit of an agent, as text. */
 export const holdings = ({ available, frozen }: Holdings, t: Messages): string =>
   frozen === 0n ? credits(available, t) : t.owners.credit.frozen(credits(available, t), credits(frozen, t))
 
@@ -307,7 +307,7 @@ const topUpView = (
   of: {
     readonly own: Account
     readonly agent: OwnAgent
-    /** Makes sending the form twice move credit once. */
+    /** The key makes a form that is sent twice move credit once. */
     readonly key: string
     readonly moved?: TopUp
     readonly rejected?: RejectedAmount

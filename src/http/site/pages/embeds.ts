@@ -1,4 +1,4 @@
-/** What other places show of this site: pictures beside links, badges, a challenge in a frame, and the map for search engines. */
+/** Content for other sites: Open Graph images, badges, a challenge in a frame, and the sitemap for search engines. */
 import { makeBadge } from "badge-maker"
 import { DateTime, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
@@ -36,7 +36,7 @@ import { embedded } from "../views/layout.ts"
 import type { Frame } from "../views/layout.ts"
 import { categoryName, number, formatOutcome, standOf, titleOf } from "../views/format.ts"
 
-/** For other sites: they may show it, and it loads nothing but our style. */
+/** Other sites may frame the page, and it loads only our style. */
 const inFrames = {
   "content-security-policy":
     "default-src 'none'; style-src 'self'; frame-ancestors *; form-action 'none'; base-uri 'self'",
@@ -47,7 +47,7 @@ const forEverySite = { "cross-origin-resource-policy": "cross-origin" }
 
 const firstOnes = (limit: number) => ({ limit, cursor: undefined })
 
-/** Prices of so many days are drawn beside a challenge. */
+/** The image of a challenge shows the prices of this many days. */
 const days = 14
 
 const ofSite: Picture = {
@@ -69,11 +69,11 @@ const pictureOfChallenge = (asked: ChallengeSummary, line: ReadonlyArray<number>
   }
 }
 
-/** Agents get one in time, references never. */
+/** Agents get a rank in time, references never. */
 const noRank = (reference: string | null): string =>
   reference === null ? "Not ranked yet" : "A reference of ours, without a rank"
 
-/** "#3 of 12", as far as it has a rank. */
+/** "#3 of 12"; null without a rank. */
 const rankIn = (place: Rank | null): string | null =>
   place === null ? null : `#${number(place.rank)} of ${number(place.of)}`
 
@@ -238,7 +238,7 @@ const embeds = HttpRouter.use(
   })
 )
 
-/** Crawlers read what is for everybody, and neither accounts nor what a query may choose without end. */
+/** Crawlers read public pages only: no accounts, and no pages with arbitrary queries. */
 const robots = [
   "User-agent: *",
   ...["/account", "/sign-in", "/claim", "/search", "/embed/", "/api/"].map((path) => `Disallow: ${path}`)

@@ -1,4 +1,4 @@
-/** Market events, newest first; each with its challenges and its discussion. */
+/** Market events, newest first; the page of each has its challenges and discussion. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
@@ -41,7 +41,7 @@ export const layer = HttpRouter.use(
     const events = yield* Events
     const charts = yield* Charts
 
-    /** What the prices of its assets did from its publication to now, drawn from some hours before it on. */
+    /** The price moves of the event's assets since its publication; the charts begin some hours earlier. */
     const movesSince = ({ assets, published_at, published_at_estimated }: MarketEvent, now: DateTime.Utc) => {
       const at = DateTime.makeUnsafe(published_at)
       const before = DateTime.subtract(at, { hours: 6 })
@@ -111,10 +111,10 @@ export const layer = HttpRouter.use(
   })
 )
 
-/** Charts of so many assets stand on one page. */
+/** The maximum number of assets with a chart on a page. */
 const maxMoves = 3
 
-/** The last price before a time, no older than a long weekend's closure: an older one would count what happened before. */
+/** The last price of the points, at most five days old: over a longer gap the move would include earlier news. */
 const knownAt = (points: ReadonlyArray<PricePoint>, at: DateTime.Utc): PricePoint | undefined => {
   const oldest = DateTime.subtract(at, { days: 5 })
   return points.findLast(({ time }) => DateTime.isGreaterThanOrEqualTo(DateTime.makeUnsafe(time), oldest))
@@ -122,12 +122,12 @@ const knownAt = (points: ReadonlyArray<PricePoint>, at: DateTime.Utc): PricePoin
 
 interface Move {
   readonly asset: string
-  /** The last price that was known when the event was published. */
+  /** The last known price at the event's publication. */
   readonly known: PricePoint | undefined
   readonly prices: PriceSeries
 }
 
-/** Everybody whose words a page of a discussion shows. */
+/** The authors of all comments and replies on a page. */
 const speakersOf = ({ comments }: CommentList) =>
   comments.flatMap(({ agent, replies }) => [agent.agent_id, ...replies.map((reply) => reply.agent.agent_id)])
 
@@ -246,7 +246,7 @@ const original = ({ t: { eventPage: messages } }: Frame, url: string | null) =>
         <span class="quiet small">${messages.inBrackets(new URL(url).host)}</span>
       </p>`
 
-/** The comments with the most likes, of a discussion that is longer than these. */
+/** The comments with the most likes, if the discussion has more comments. */
 const mostLiked = (
   frame: Frame,
   { event_id, social: { comment_count, top_comments } }: MarketEvent
@@ -279,7 +279,7 @@ const mostLiked = (
       </section>`
 }
 
-/** What its assets did since: a chart each, with the move in words. */
+/** The moves of the event's assets since: one chart each, with the move as text. */
 const movesView = (frame: Frame, { published_at }: MarketEvent, moves: ReadonlyArray<Move>): Html => {
   const { t } = frame
   const messages = t.eventPage
@@ -416,7 +416,7 @@ const author = (frame: Frame, { agent }: Post) => {
   ${agent.verified ? null : html`<span>${frame.t.unclaimed}</span>`}`
 }
 
-/** Its rank, and what it said of the question about the event, once that is closed. */
+/** The author's rank, and its prediction on the question about the event once that is closed. */
 const voiceOf = (frame: Frame, { agent }: Post, voices: ReadonlyArray<Voice>): Html => {
   const voice = voices.find(({ agent_id }) => agent_id === agent.agent_id)
   if (voice === undefined) return null

@@ -1,4 +1,4 @@
-/** What readers of feeds subscribe to, as Atom (RFC 4287) and JSON Feed: events, settlements, and an agent's scored predictions. */
+/** The feeds of the site, as Atom (RFC 4287) and JSON Feed: events, settlements, and an agent's scored predictions. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { generateAtomFeed, generateJsonFeed } from "feedsmith"
@@ -31,22 +31,22 @@ import { formatOutcome, titleOf } from "../views/format.ts"
 const maxEntries = 50
 
 interface Entry {
-  /** Of its page, by which readers know it again. */
+  /** The path of the entry's page, which identifies the entry. */
   readonly path: string
   readonly title: string
   readonly text: string
-  /** When it happened, in ISO 8601. */
+  /** The time of the event, in ISO 8601. */
   readonly at: string
-  /** Whether nobody stated this time: it is not told as that of publication. */
+  /** The time is estimated, so it is not stated as the publication time. */
   readonly isEstimated?: boolean
-  /** Where else it is. */
+  /** The address of the source. */
   readonly source?: string | null
 }
 
 interface Feed extends FeedLink {
-  /** The page that shows the same. */
+  /** The path of the page with the same content. */
   readonly page: string
-  /** Newest first. */
+  /** The entries, newest first. */
   readonly entries: ReadonlyArray<Entry>
 }
 
@@ -62,7 +62,7 @@ const atom = (base: string, { entries, page, path, title }: Feed, now: DateTime.
     {
       id: base + path,
       title: { value: title, type: "text" },
-      // A feed has a time, also one that is empty.
+      // An empty feed needs a time, too.
       updated:
         entries[0] === undefined ? DateTime.toDateUtc(DateTime.startOf(now, "day")) : dateOf(entries[0].at),
       authors: [{ name: "Auspex", uri: base }],
@@ -159,7 +159,7 @@ const feedOfEvents = (items: ReadonlyArray<MarketEvent>): Feed => ({
   entries: items.map((event) => ({
     path: eventPage(event.event_id),
     title: event.title,
-    // A text is wanted of every entry.
+    // Every entry needs a text.
     text: [event.summary, event.source].filter((part) => part !== null).join("\n\n") || event.title,
     at: event.published_at,
     isEstimated: event.published_at_estimated === true,

@@ -1,4 +1,4 @@
-/** The home page: what this is, what is open, who leads, what happened last. */
+/** The home page: an introduction, open questions, the leaders, and the latest events. */
 import { DateTime, Effect, Option } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
@@ -45,7 +45,7 @@ export const layer = HttpRouter.use(
     const scoring = yield* Scoring
     const { rankMinDays } = yield* Settings
 
-    /** By skill; on the first day, which is not over, by average. */
+    /** The leaders by skill; on the first day, which is not over, by average. */
     const leaders = Effect.gen(function* () {
       const by = (order: "skill" | "average") =>
         scoring.leaderboard({ order, rankedFirst: true }, firstOnes(maxLeaders + maxReferences))
@@ -96,10 +96,10 @@ export const layer = HttpRouter.use(
 )
 
 export const maxLeaders = 6
-/** More than there are. */
+/** More than the number of references. */
 const maxReferences = 10
 
-/** Those that have a rank; before there are ranks, all that have a score. References lead nothing. */
+/** Agents with a rank, or all agents with a score before there are ranks. References are no leaders. */
 const leadersOf = (frame: Frame, { items, min_count, order }: Leaderboard, minDays: number) => {
   const { t } = frame
   const agents = items.filter(({ status }) => status !== "reference")
@@ -112,7 +112,7 @@ const leadersOf = (frame: Frame, { items, min_count, order }: Leaderboard, minDa
     : leaderboardTable(frame, shown, { caption: t.bestByAverage, columns, min: min_count })
 }
 
-/** What there is, in numbers, and what happened last; nothing before there is something. */
+/** Totals of the service, and the last settlement; null before the first one. */
 const totalsOf = (
   frame: Frame,
   { agents }: Leaderboard,
@@ -152,7 +152,7 @@ export const homeView = (
     readonly lines: PriceLines
     readonly settled: ReadonlyArray<ChallengeSummary>
     readonly board: Leaderboard
-    /** With answers on fewer an agent has no rank by skill. */
+    /** An agent with predictions on fewer days has no rank by skill. */
     readonly minDays: number
     readonly latest: ReadonlyArray<MarketEvent>
     readonly totals: { readonly settled: number; readonly entries: number }

@@ -1,4 +1,4 @@
-/** The leaderboard, over all or of one category, with the interval that each average can be trusted in. */
+/** The leaderboard, of all predictions or of one category, with the interval of each average. */
 import { DateTime, Effect, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
@@ -77,17 +77,17 @@ const provider = Effect.gen(function* () {
 
 const isReference = ({ status }: LeaderboardRow): boolean => status === "reference"
 
-/** Agents that have a rank, with the references among them; the others have few days or answers, or nobody answers for them. */
+/** Splits the rows: agents with a rank and the references among them, and all others (too few days or predictions, or no owner). */
 export const rankedApart = (items: ReadonlyArray<LeaderboardRow>) => {
   const hasRanks = items.some(({ rank }) => rank !== null)
   const isRanked = (item: LeaderboardRow) => item.rank !== null || (hasRanks && isReference(item))
   return { ranked: items.filter(isRanked), others: items.filter((item) => !isRanked(item)) }
 }
 
-/** What agents need for a rank, in words and in numbers. */
+/** The requirements of a rank, as text and as numbers. */
 const requirement = (order: Leaderboard["order"]) => (order === "average" ? "average" : "skill")
 
-/** Agents without a rank, each with how much it has of what a rank takes. */
+/** Agents without a rank, each with its progress towards one. */
 const provisional = (
   { t }: Frame,
   items: ReadonlyArray<LeaderboardRow>,
@@ -127,10 +127,10 @@ const rowsOf = (frame: Frame, board: Leaderboard, min: number, averages: string)
 
 const monthOf = (at: DateTime.Utc): string => DateTime.formatIsoDateUtc(at).slice(0, 7)
 
-/** The months that periods begin in which end now. */
+/** Each period of the choice begins this many months ago. */
 const monthsBack = [0, 2, 11] as const
 
-/** Periods that end now, by the month that they begin in, and named by it. */
+/** Periods until today, named by their first month. */
 const periodsOf = (now: DateTime.Utc, t: Messages) =>
   monthsBack.map((months) => {
     const month = monthOf(DateTime.subtract(DateTime.startOf(now, "month"), { months }))
@@ -291,7 +291,7 @@ const furtherColumns: ReadonlyArray<
   ["scored", ({ prediction_count }) => String(prediction_count)]
 ]
 
-/** How much of what a rank takes an agent has. */
+/** An agent's progress towards a rank, as text. */
 type Progress = (row: LeaderboardRow) => string
 
 const whoIs = (frame: Frame, item: LeaderboardRow, progress: Progress) => html`
@@ -323,7 +323,7 @@ const whoHead = ({ t }: Frame) => html`
   <th role="columnheader" scope="col" class="agent">${t.agent}</th>
 `
 
-/** What a row proves, in one sentence. */
+/** The evidence of a row, as one sentence. */
 const proof = ({ t }: Frame, item: LeaderboardRow, isOfPart: boolean): Html => {
   const sentence = proofOf({ ...item, isReference: isReference(item) }, t)
   return sentence !== null && isOfPart ? t.onThisBoard(sentence) : sentence
@@ -345,7 +345,7 @@ interface TableOptions {
   readonly caption: string
   /** `few` leaves out the columns after the interval, for the home page. */
   readonly columns: "all" | "few"
-  /** What a rank takes: scored predictions by average, days by skill. */
+  /** The requirement of a rank: scored predictions by average, days by skill. */
   readonly min: number
 }
 
@@ -353,7 +353,7 @@ export const skillTable = (
   frame: Frame,
   items: ReadonlyArray<LeaderboardRow>,
   options: TableOptions & {
-    /** Of a category, a horizon or a time: what is told holds for that alone. */
+    /** The board covers one category, horizon or period; its sentences say so. */
     readonly isOfPart: boolean
   }
 ) => {
@@ -414,7 +414,7 @@ export const leaderboardTable = (
   const progress: Progress = ({ prediction_count }) =>
     frame.t.scoredOf(String(prediction_count), String(options.min))
   const scale = intervalScale(items.map(averageOf))
-  // Narrow screens show rows as blocks, and some browsers then drop the table semantics: the explicit roles keep
+  // Narrow screens show rows as blocks, and some browsers then drop the table semantics; the explicit roles keep
   // them.
   return html`<table class="board" role="table">
     <caption class="unseen">

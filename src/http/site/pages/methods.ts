@@ -1,4 +1,4 @@
-/** How skill and evidence are reckoned: formulas, assumptions and limits, for readers. docs/scoring.md has the whole. */
+/** The computation of skill and evidence for readers: formulas, assumptions and limits. docs/scoring.md has the full text. */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Pages } from "../siteLayer.ts"

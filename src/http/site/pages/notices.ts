@@ -1,4 +1,4 @@
-/** What an owner is told: mails, and webhooks with what was delivered to them. */
+/** An owner's notices: mails, and webhooks with their deliveries. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { noticeTypes } from "../../../services/Notices.ts"
@@ -76,7 +76,7 @@ export const layer = HttpRouter.use(
       )
     })
 
-    /** The page of one webhook, perhaps with why nothing was done. */
+    /** The page of one webhook, with the reason if an action was rejected. */
     const one = Effect.fnUntraced(function* (frame: Frame, operator: Operator, refused?: WebhookDisabled) {
       const { webhook_id: id = "" } = yield* HttpRouter.params
       const deliveries = yield* webhooks.deliveries(holderOf(operator), id, yield* listPage)
@@ -146,7 +146,8 @@ export const layer = HttpRouter.use(
         })
       )
     )
-    // Mail programs post here by themselves, without cookie and form token (RFC 8058): the link authorises it.
+    // Mail programs post here by themselves, without cookie and form token (RFC 8058): the link authorises the
+    // request.
     yield* router.add(
       "POST",
       pagePaths.unsubscribe,

@@ -1,4 +1,4 @@
-/** The settled predictions of an agent: the table, and the page of all of them. */
+/** The settled predictions of an agent: the table, and the page with all of them. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
@@ -46,7 +46,7 @@ export const layer = HttpRouter.use(
 
 type Settled = Scorecard["predictions"][number]
 
-/** What was asked, by the id of the challenge. */
+/** The challenges of predictions, by id. */
 export type Asked = ReadonlyMap<string, ChallengeSummary>
 
 const settledPrediction = (frame: Frame, view: Settled, asked: Asked) => {
@@ -73,7 +73,7 @@ const settledPrediction = (frame: Frame, view: Settled, asked: Asked) => {
   </tr>`
 }
 
-/** With how to check them. */
+/** The table of settled predictions, with a link to the verifier. */
 export const recentlySettled = (frame: Frame, predictions: ReadonlyArray<Settled>, asked: Asked) => {
   const messages = frame.t.agentPage
   const [before, check, after] = messages.sealed
@@ -95,14 +95,14 @@ export const recentlySettled = (frame: Frame, predictions: ReadonlyArray<Settled
     </table>`
 }
 
-/** What the predictions of a page were asked. */
+/** The challenges of a page of predictions. */
 export const askedOf = (arenas: Arenas["Service"], { predictions }: Scorecard): Effect.Effect<Asked> =>
   Effect.map(
     arenas.summaries(predictions.map(({ challenge_id }) => challenge_id)),
     (all) => new Map(all.map((each) => [each.id, each]))
   )
 
-/** All settled predictions, the newest first. */
+/** All settled predictions, newest first. */
 const predictionsView = (
   frame: Frame,
   { agent_id, agent_name, next_cursor, overall, predictions }: Scorecard,

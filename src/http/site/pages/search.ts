@@ -1,4 +1,4 @@
-/** Finds assets, agents, events and what is asked about them. */
+/** Searches assets, agents, events and their questions. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
@@ -32,8 +32,8 @@ export const layer = HttpRouter.use(
       )
 
     /**
-     * The questions that have the words; without one, what is asked of the first asset and how it came out last, or else
-     * what is asked about the first event.
+     * The questions that match the text. If none does: the open questions and the last outcome of the first asset, or else
+     * the questions about the first event.
      */
     const askedAbout = Effect.fnUntraced(function* ({ assets, events, questions }: Found) {
       const [asset] = assets

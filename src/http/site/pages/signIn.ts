@@ -46,7 +46,7 @@ export const emailOf = (
   }))
 }
 
-/** Where whoever is not signed in wanted to go; the account, unless it is a page of it. */
+/** The page of the account that the visitor asked for before signing in; otherwise the account. */
 const wayBack = Effect.map(query, (asked) =>
   Option.getOrElse(decodeReturnTo(asked.get("return_to")), () => toAccount)
 )
@@ -175,7 +175,7 @@ const byProvider = HttpRouter.use(
     })
 
     // A link and not a form: browsers apply `form-action` to redirects as well, and only the provider knows where it
-    // redirects to. It changes nothing but the browser's own cookie.
+    // redirects to. The link changes nothing but the browser's own cookie.
     yield* router.add(
       "GET",
       pagePaths.provider,
@@ -241,7 +241,7 @@ export interface RejectedField {
   readonly complaint: Html
 }
 
-/** Both ways of signing in. `action` receives the e-mail address. */
+/** Both ways to sign in. `action` receives the e-mail address. */
 export const signInForms = (
   frame: Frame,
   options: { readonly action: string; readonly returnTo: string; readonly rejected?: RejectedField }
@@ -298,7 +298,7 @@ const signInView = (
   }
 }
 
-/** The same whether or not the address has an account, or exists. */
+/** The page is the same whether or not the address has an account, or exists. */
 export const mailSentView = (frame: Frame, email: string): Page => {
   const t = frame.t.claiming
   return {

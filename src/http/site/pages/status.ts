@@ -1,4 +1,4 @@
-/** How the service is: the public log with how to mirror it, and whether jobs run and prices come. */
+/** The state of the service: the public log with instructions to mirror it, jobs, and prices. */
 import { DateTime, Effect, Option } from "effect"
 import { HttpRouter } from "effect/http"
 import { logPaths } from "../../routes.ts"

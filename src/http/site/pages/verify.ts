@@ -1,4 +1,4 @@
-/** The page that checks proofs in the reader's browser. The server only gives the log's key. */
+/** The page that checks proofs in the reader's browser. The server only provides the log's key. */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
@@ -93,7 +93,7 @@ const otherWays = ({ checks: { proof } }: Messages, key: string) => {
   </section>`
 }
 
-/** `linked` is the path of the proof that the link to the page names. */
+/** `linked` is the path of the proof in the page's address. */
 const verifyView = (frame: Frame, keys: ReadonlyArray<string>, linked: string | undefined): Page => {
   const { t } = frame
   const { log, proof } = t.checks

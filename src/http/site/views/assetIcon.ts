@@ -1,4 +1,4 @@
-/** Marks of assets and series, by which the eye finds one in a list: lines in a square of 16, in the colour of the text. */
+/** Icons of assets and series for lists: lines in a square of 16, in the colour of the text. */
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
@@ -26,7 +26,7 @@ const paths: Readonly<Record<string, string>> = {
   FOMC: "M2 6 8 2.5 14 6zM4 6v6m4-6v6m4-6v6M2 13.5h12"
 }
 
-/** Nothing for a target that has none. */
+/** Renders nothing for a target without an icon. */
 export const assetIcon = (key: string): Html => {
   const path = paths[key]
   return path === undefined

@@ -50,7 +50,7 @@ interface AnyTerms extends CriteriaTexts {
   readonly deadline: string
 }
 
-/** Holds only what services publish, so nothing of an open prediction. */
+/** A view holds only data that services publish, so it reveals nothing of an open prediction. */
 export interface ChallengeView<Terms, What = ChartData> {
   readonly asked: ChallengeSummary
   readonly terms: Terms
@@ -61,18 +61,18 @@ export interface ChallengeView<Terms, What = ChartData> {
 
 /** The parts of the page that depend on the challenge's type. */
 interface TypeParts {
-  /** The answer first: what a reader came for, and what goes with it. */
+  /** The first cells: the answer, and values beside it. */
   readonly answer: Answer
-  /** Name and reason of an end without a result; the reason is null otherwise. */
+  /** Name and reason of an end without a result; the reason is null for other ends. */
   readonly ended: readonly [name: string, reason: string | null]
   readonly facts: Parameters<typeof facts>[0]
   readonly prices?: Html
   /** Shown when the challenge has no resolution criteria. */
   readonly withoutCriteria?: Html
   readonly pool?: Html
-  /** What was published of the series before. */
+  /** Earlier releases of the series. */
   readonly releases?: Html
-  /** The predictions: heading, counts, and from the deadline on a chart and how to read it. */
+  /** The predictions: heading and counts; from the deadline on also a chart and an explanation. */
   readonly predictions: {
     readonly title: string
     readonly soFar: Html
@@ -83,7 +83,7 @@ interface TypeParts {
   readonly alsoAsJson?: ReadonlyArray<readonly [path: string, name: string]>
 }
 
-/** For pages of others. */
+/** The code that embeds the question on another site. */
 const embedCode = (frame: Frame, asked: ChallengeSummary) =>
   html`<details>
     <summary class="small">${frame.t.question.showElsewhere}</summary>
@@ -206,7 +206,7 @@ export interface ChartData {
   readonly now: DateTime.Utc
 }
 
-/** Null once the challenge is closed. */
+/** The time until the deadline; null once the challenge is closed. */
 const closesIn = (
   { deadline, status }: { readonly deadline: string; readonly status: AnyStatus },
   now: DateTime.Utc,
@@ -226,18 +226,18 @@ const heading = (frame: Frame, asked: ChallengeSummary) => {
   </div>`
 }
 
-/** What a page answers first. */
+/** The cells that answer the question. */
 export interface Answer {
   readonly first: Cell
   readonly more: ReadonlyArray<Cell>
-  /** How many said what, or how many there are. */
+  /** The number of predictions by answer, or their total. */
   readonly counts: Html
 }
 
-/** Half the width of the gauge in dead zones: a larger move stands at its end. */
+/** Half the width of the gauge in dead zones; larger moves stand at its end. */
 const gaugeReach = 3
 
-/** How far a price has moved, with the dead zone in the middle; beside it stands the number. */
+/** The move of a price, with the dead zone in the middle. The number stands beside it. */
 export const gauge = (percent: number, deadZone: number) => {
   const place = (move: number) => 50 + 50 * Math.max(-1, Math.min(1, move / (gaugeReach * deadZone)))
   const half = 50 / gaugeReach
@@ -248,7 +248,7 @@ export const gauge = (percent: number, deadZone: number) => {
   </svg>`
 }
 
-/** The frozen text, in the reader's language; the other one is behind a disclosure. `otherwise` when there is none. */
+/** The frozen text in the reader's language; the other language is behind a disclosure. `otherwise` replaces a missing text. */
 const rules = (terms: AnyTerms, otherwise: Html, t: Messages) => {
   const { question, resolution_criteria: english = null, resolution_criteria_zh: chinese = null } = terms
   const asFrozen = html`<p dir="auto"><strong>${question}</strong></p>`
@@ -307,14 +307,14 @@ const prediction = (frame: Frame, view: PublicPrediction, { bins, type }: Result
     }`
 }
 
-/** The best first, where all stand on one page. */
+/** Sorts the predictions by score if they all fit on one page. */
 const inOrder = (
   predictions: ReadonlyArray<PublicPrediction>,
   { next_cursor }: Results
 ): ReadonlyArray<PublicPrediction> =>
   next_cursor === null ? predictions.toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0)) : predictions
 
-/** Only from the deadline on. `meaning` says how to read a prediction. */
+/** The list exists from the deadline on. `meaning` explains a prediction. */
 const predictionList = (frame: Frame, results: Results, meaning: Html) => {
   const messages = frame.t.question
   const { prediction_count, predictions } = results
@@ -352,7 +352,7 @@ const predictionList = (frame: Frame, results: Results, meaning: Html) => {
     ${nextPage(frame, challengePage(results.challenge_id), results.next_cursor)}`
 }
 
-/** Before the deadline: only their number. */
+/** Before the deadline only the number of predictions is public. */
 const sealedPredictions = (count: number, soFar: Html, { question: messages }: Messages) =>
   html`<p>
     ${count === 0 ? messages.nobodyYet : html`${messages.soFar[0]}${soFar}${messages.soFar[1]}`}
@@ -372,20 +372,20 @@ const asJson = (
     <code>${challengeId}</code>
   </p>`
 
-/** Categories with their probabilities. */
+/** Categories with their probabilities, as text. */
 export const inWords = (
   categories: ReadonlyArray<{ readonly name: string; readonly probability: number }>,
   t: Messages
 ): string =>
   categories.map(({ name, probability: share }) => `${name} ${probability(share)}`).join(t.question.and)
 
-/** The name of an outcome: that of a category is its own. */
+/** The name of an outcome; a category is its own name. */
 const outcomeName = (name: string, type: ChallengeSummary["type"], { question }: Messages): string => {
   const names: Readonly<Record<string, string>> = type === "price_event" ? question.yesAndNo : question.sides
   return names[name] ?? name
 }
 
-/** What a prediction says, in its form. A confidence c is a probability of (1 + c) / 2. */
+/** A prediction as text. A confidence c is a probability of (1 + c) / 2. */
 export const answerText = (
   { probabilities, quantiles, samples, ...values }: typeof PredictionValues.Type,
   type: ChallengeSummary["type"],
@@ -413,7 +413,7 @@ export const answerText = (
 const verdictBadge = (isCorrect: boolean, { question }: Messages) =>
   isCorrect ? badge("success", question.right) : badge("problem", question.wrong)
 
-/** Null before the settlement. Numeric forecasts have a CRPS instead of right or wrong. */
+/** The verdict; null before the settlement. Numeric forecasts have a CRPS instead. */
 const earned = (
   {
     crps,
@@ -455,7 +455,7 @@ const versionItem = (view: Version, results: Results, isNewest: boolean, t: Mess
     ${view.reason === null ? null : quoted(view.reason)}
   </li>`
 
-/** The time of the settlement and, when amended, of the version that counts, which the page shows. */
+/** The time of the settlement and, if amended, of the current version, which the page shows. */
 const settledFacts = (
   { resolved_at, settlement }: Results,
   t: Messages
@@ -505,7 +505,7 @@ const staked = ({ reward, stake, stake_bin }: PublicPrediction, bins: Results["b
 
 type Meaning = readonly [title: string, meaning: string]
 
-/** How entries of this challenge type are explained. */
+/** Explanations of the log entries of this challenge type. */
 export interface RecordMessages {
   readonly settled: string
   readonly amended: string

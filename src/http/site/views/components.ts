@@ -12,7 +12,7 @@ import type { Frame } from "./layout.ts"
 import { assetIcon } from "./assetIcon.ts"
 import { creditNumber } from "./format.ts"
 
-/** Never conveyed by colour alone. */
+/** A badge has a text: colour alone conveys nothing. */
 export type Tone = "info" | "success" | "warning" | "problem"
 
 const signs: Readonly<Record<Tone, string>> = {
@@ -53,7 +53,7 @@ export const facts = (entries: ReadonlyArray<readonly [term: Html, fact: Html]>)
 
 export type Cell = readonly [name: string, value: Html]
 
-/** What a page answers first: the first cell is larger than all other text of it. Cells that are null are left out. */
+/** The cells that answer the page's question, larger than all other text. Cells that are null are left out. */
 export const summaryCells = (cells: ReadonlyArray<Cell>, t = allMessages.en) =>
   html`<dl class="answer" aria-label=${t.summaryCells}>
     ${cells
@@ -67,7 +67,7 @@ export const summaryCells = (cells: ReadonlyArray<Cell>, t = allMessages.en) =>
       )}
   </dl>`
 
-/** Right or wrong, answer by answer. */
+/** Recent answers as marks, right or wrong. */
 export const recentForm = (form: ReadonlyArray<boolean>, t = allMessages.en) =>
   html`${t.rightOnes(form.filter(Boolean).length)}
     <span class="form" aria-hidden="true"
@@ -88,7 +88,7 @@ export const day = (at: DateTime.Utc, { dates } = allMessages.en) => {
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`
 
-/** An amount of credit, in words. */
+/** An amount of credit as text. */
 export const credits = (micro: bigint, t = allMessages.en): string =>
   t.credits(creditNumber(micro), micro === 1_000_000n)
 
@@ -103,11 +103,11 @@ export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc, { dates, tag } 
 /** Isolates the text direction of names that users chose. */
 export const named = (text: string) => html`<bdi>${text}</bdi>`
 
-/** Cells of the left half of an avatar and of its middle column, whose right half is the same mirrored. */
+/** The columns of the left half of an avatar and its middle; the right half mirrors the left. */
 const avatarColumns = [0, 1, 2]
 const avatarSide = 5
 
-/** A face by which an agent is known again, drawn from its id. */
+/** A picture drawn from the agent's id, the same everywhere. */
 export const avatar = (agentId: string): Html => {
   const digits = agentId.replaceAll("-", "").slice(-18)
   const cells = avatarColumns.flatMap((column) =>
@@ -131,7 +131,7 @@ export const agentLink = (frame: Frame, agentId: string, name: Html) =>
   html`${avatar(agentId)}<a href=${frame.at(agentPage(agentId))}>${name}</a>
     <code class="quiet small">${agentId.slice(-8)}</code>`
 
-/** The key of an asset or a series, which leads to its page. */
+/** The key of an asset or a series, as a link to its page. */
 export const assetTag = (frame: Frame, key: string) =>
   html`<a class="tag" href=${frame.at(assetPage(key))}>${assetIcon(key)}${key}</a>`
 
@@ -149,25 +149,22 @@ export const choices = (
     </ul>
   </nav>`
 
-/** An empty list, and why it is empty. */
+/** An empty list, with the reason. */
 export const empty = (why: Html) => html`<p class="empty">${why}</p>`
 
-/** Cuts at the end of a word, if one is near. */
+/** Cuts the text, at the end of a word if one is near. */
 const cut = (text: string, visibleLength: number): readonly [start: string, rest: string] => {
   if (text.length <= visibleLength * 1.2) return [text, ""]
   const head = text.slice(0, visibleLength)
   const end = head.search(/\s\S*$/)
-  // Not between the two halves of a surrogate pair.
+  // Never cut between the halves of a surrogate pair.
   const place = end < visibleLength / 2 ? [...head].slice(0, -1).join("").length : end
   return [text.slice(0, place), text.slice(place)]
 }
 
 const plain = (text: string): Html => html`<div class="long-text" dir="auto">${text}</div>`
 
-/**
- * A text that users wrote, with its line breaks; `as` says how its parts are shown. What is beyond `visibleLength` characters is
- * behind a disclosure.
- */
+/** A text of a user, with its line breaks; `as` renders its parts. Text beyond `visibleLength` characters is behind a disclosure. */
 export const longText = (text: string, visibleLength: number, rest: string, as = plain) => {
   const [start, more] = cut(text, visibleLength)
   return html`${as(start)}
@@ -181,7 +178,7 @@ export const longText = (text: string, visibleLength: number, rest: string, as =
   }`
 }
 
-/** Words that users wrote, with their line breaks. */
+/** A text of a user, with its line breaks. */
 export const quoted = (text: string) => html`<blockquote class="quoted" dir="auto">${text}</blockquote>`
 
 export const badge = (tone: Tone, text: string) => html`<span class=${`badge ${tone}`}>${text}</span>`
@@ -193,7 +190,7 @@ export const form = (frame: Frame, action: string, content: Html) =>
     ${content}
   </form>`
 
-/** What the API says is wrong, which it says in English whatever the page's language. */
+/** An error message of the API, which is English on pages of every language. */
 export const inEnglish = (detail: string) => html`<span lang="en">${detail}</span>`
 
 /** A labelled field with its hint and, when rejected, the complaint. */
@@ -222,7 +219,7 @@ export const field = (options: {
   </div>`
 }
 
-/** A form of nothing but its button. */
+/** A form that consists of its button. */
 export const pressing = (frame: Frame, action: string, label: Html) =>
   form(frame, action, html`<button class="secondary">${label}</button>`)
 

@@ -1,4 +1,4 @@
-/** How pages say numbers, directions and questions. */
+/** Formats numbers, directions and questions for pages. */
 import { DateTime } from "effect"
 import { isStandardQuestion } from "../../../services/domain/kinds.ts"
 import { plainDecimal } from "../../../services/domain/targetNames.ts"
@@ -8,7 +8,7 @@ import type { Messages } from "../messages/messages.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
-/** Significant digits of a number, and six decimals at most. */
+/** Significant digits of a number, and at most six decimals. */
 const digits = (count: number): Intl.NumberFormatOptions => ({
   maximumSignificantDigits: count,
   maximumFractionDigits: 6,
@@ -30,20 +30,20 @@ const hundredths = new Intl.NumberFormat("en-GB", { minimumFractionDigits: 2, ma
 /** A number with a true minus. */
 export const withMinus = (text: string): string => text.replace("-", "−")
 
-/** Below a hundredth six decimals would hold too little of a price, or nothing. */
+/** Six decimals would show too few digits of a price below a hundredth, or none. */
 const isTiny = (value: number): boolean => Math.abs(value) < 0.01
 
-/** A price or a published value, with its thousands apart. */
+/** A price or a published value, with separated thousands. */
 export const number = (value: number): string => withMinus((isTiny(value) ? tiny : grouped).format(value))
 
-/** A scale or a level of which nobody needs more than four digits. */
+/** A scale or a level, to four digits. */
 export const roughly = (value: number): string =>
   withMinus((isTiny(value) ? tinyRoughly : shortened).format(value))
 
-/** The same number as scripts and screen readers take it: a plain minus, and nothing between the thousands. */
+/** The number for scripts and screen readers: a plain minus, and no separators. */
 export const plainNumber = (value: number): string => (isTiny(value) ? tiny : ungrouped).format(value)
 
-/** A forecast of a value: whole numbers stay whole, and of decimals four are more than anybody means. */
+/** A forecast of a value: whole numbers stay whole, others have at most four decimals. */
 export const forecastOf = (value: number): string => {
   const size = Math.abs(value)
   return size < 1
@@ -51,7 +51,7 @@ export const forecastOf = (value: number): string => {
     : number(Number(value.toFixed(Math.min(4, Math.max(0, 6 - Math.trunc(size).toString().length)))))
 }
 
-/** An amount of micro-credits in credits: hundredths from one credit on, never more than there is. */
+/** An amount of micro-credits in credits, rounded down: hundredths from one credit on. */
 export const creditNumber = (micro: bigint): string => {
   const amount = Number(micro) / 1e6
   return withMinus((Math.abs(amount) < 1 ? smallCredits : wholeCredits).format(amount))
@@ -61,28 +61,28 @@ export const creditNumber = (micro: bigint): string => {
 export const change = (percent: number): string =>
   `${percent > 0 ? "+" : ""}${withMinus(hundredths.format(percent))} %`
 
-/** From one price to another, in percent. */
+/** The change from one price to another, in percent. */
 export const percentFrom = (price: number, from: number): number => (price / from - 1) * 100
 
-/** A probability in percent, with a decimal only where it says something. */
+/** A probability in percent, with one decimal if it is not zero. */
 export const probability = (share: number): string => `${Number((100 * share).toFixed(1))} %`
 
-/** A direction: of a movement, or of a question that is answered by yes or no. */
+/** A direction: of a movement, or the answer to a yes-or-no question. */
 export const sideOf = (direction: Direction, isYesOrNo = false, t = allMessages.en): string =>
   (isYesOrNo ? t.answers : t.movements)[direction]
 
-/** The same in its colour. */
+/** A direction in its colour. */
 export const side = (direction: Direction, isYesOrNo = false, t = allMessages.en): Html =>
   html`<span class=${`side ${direction}`}>${sideOf(direction, isYesOrNo, t)}</span>`
 
 export const categoryName = (category: string, { categories } = allMessages.en): string =>
   categories[category] ?? category
 
-/** How long before its end a question is answered. */
+/** The time between the deadline of a question and its end. */
 export const horizonName = (horizon: string, { horizons } = allMessages.en): string =>
   horizons[horizon] ?? horizon
 
-/** What makes an agent's model known: many names begin with that of who makes them. */
+/** The name of an agent's model, with its provider unless the name begins with it. */
 export const modelOf = (of: {
   readonly model_name: string | null
   readonly model_provider: string | null
@@ -109,7 +109,7 @@ const cut = (text: string): string =>
 
 const month = /^(\d{4})-(\d{2})$/
 
-/** A period of a series as people say it: "2026-10" is October 2026. */
+/** A period of a series as text: "2026-10" is October 2026. */
 export const periodOf = (period: string, { dates } = allMessages.en): string => {
   const [, year, number] = month.exec(period) ?? []
   const first = DateTime.make(`${year}-${number}-01T00:00:00Z`)
@@ -118,13 +118,13 @@ export const periodOf = (period: string, { dates } = allMessages.en): string => 
     : DateTime.formatUtc(first.value, { locale: dates, month: "long", year: "numeric" })
 }
 
-/** How a challenge came out. */
+/** The outcome of a challenge. */
 export interface Outcome extends Pick<ChallengeSummary, "actual_value" | "result" | "type"> {
   readonly outcome_name?: string | null
   readonly unit?: string | null
 }
 
-/** How a challenge came out, in words; null while it has not. */
+/** The outcome of a challenge as text; null while there is none. */
 export const formatOutcome = (
   { actual_value, outcome_name = null, result, type, unit = null }: Outcome,
   t = allMessages.en
@@ -134,7 +134,7 @@ export const formatOutcome = (
   return result === null ? null : sideOf(result, type === "price_event", t)
 }
 
-/** The number that an open challenge is about; null where no price is known. */
+/** The number that an open challenge asks about; null without a price. */
 export const standOf = (
   { level, open_price: open, price }: Pick<ChallengeSummary, "level" | "open_price" | "price">,
   t = allMessages.en
@@ -161,7 +161,7 @@ type Asked = Pick<
   | "unit"
 >
 
-/** Whether an administrator has worded the question. */
+/** True if an administrator has worded the question. */
 const isOwnWording = ({ asset, kind, level, name, period, question, resolve_at }: Asked): boolean => {
   return !isStandardQuestion(question, kind, {
     target: asset,
@@ -172,7 +172,7 @@ const isOwnWording = ({ asset, kind, level, name, period, question, resolve_at }
   })
 }
 
-/** Units that say how a value is taken, as "% over a year" does, tell questions of one period apart. */
+/** A unit with letters, such as "% over a year", distinguishes questions about one period. */
 const unitInTitle = (unit: string | null): string | null =>
   unit !== null && /\p{L}/u.test(unit) ? unit : null
 
@@ -183,11 +183,11 @@ const macroTitle = ({ is_ordered, period, unit }: Asked, name: string, t: Messag
   return shown === null ? ofPeriod : t.inUnit(ofPeriod, shown)
 }
 
-/** What a challenge asks: an administrator's own words where there are some, or else its title made from its fields. */
+/** The title of a challenge: an administrator's own wording, or else a title made from its fields. */
 export const titleOf = (asked: Asked, t = allMessages.en): string =>
   isOwnWording(asked) ? asked.question : madeTitle(asked, t)
 
-/** The title made from the fields, in the reader's language, where an administrator's words stand in its place. */
+/** The title made from the fields, below an administrator's own wording. */
 export const subtitleOf = (asked: Asked, t = allMessages.en): string | null =>
   isOwnWording(asked) ? madeTitle(asked, t) : null
 
@@ -209,7 +209,7 @@ const madeTitle = (asked: Asked, t: Messages): string => {
   return kind === "session" ? t.onDay(name, lastDay) : t.within(name, kind, timeOf(end, t))
 }
 
-/** Where a rank was a week before, beside it; nothing where there was none. */
+/** The change of a rank within a week; empty without an earlier rank. */
 export const rankChange = (rank: number, before: number | null, t = allMessages.en): Html => {
   if (before === null) return null
   if (rank === before) return html`<small class="quiet">${t.rankSame}</small>`

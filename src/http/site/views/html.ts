@@ -23,11 +23,11 @@ const withSpaces = (strings: TemplateStringsArray): TemplateStringsArray => {
   return spaced
 }
 
-/** White space means what it means in HTML; elements are closed as in JSX: `<br />`. */
+/** White space has its HTML meaning; elements are closed as in JSX: `<br />`. */
 export const html = (strings: TemplateStringsArray, ...values: ReadonlyArray<unknown>): Html =>
   markup(withSpaces(strings), ...values)
 
-/** Code and what is sent back stay to the byte. */
+/** Code and values that are sent back stay unchanged. */
 const verbatim =
   /(<(?:pre|code|textarea|script|style)\b[\s\S]*?<\/(?:pre|code|textarea|script|style)>|<(?:"[^"]*"|[^">])*>)/
 
@@ -45,8 +45,8 @@ export const fragment = (content: Html): string => renderToString(h(Fragment, nu
 
 export const render = (page: Html): string => `<!doctype html>${withUnits(fragment(page))}`
 
-/** XML has no way to write other characters (XML 1.0, 2.2). */
+/** Characters that XML cannot represent (XML 1.0, 2.2). */
 const notOfXml = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu
 
-/** A text as far as XML can hold it. */
+/** The text without characters that XML cannot represent. */
 export const xmlText = (text: string): string => text.replaceAll(notOfXml, "\ufffd")

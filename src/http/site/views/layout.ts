@@ -23,49 +23,49 @@ import type { Messages } from "../messages/messages.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
-/** What a page needs to know of its request. */
+/** The frame of a page depends on its request. */
 export interface Frame {
   /** The link to a path: the service may live below a path of its host. */
   readonly at: (path: string) => string
-  /** The host that it is served at, for links that are read elsewhere. */
+  /** The origin of the service, for links that are read elsewhere. */
   readonly origin: string
   readonly operator: Operator | null
-  /** The hidden field of every form, which proves that it is ours. */
+  /** The hidden field of every form; it proves that the form is ours. */
   readonly formToken: string
   /** The display name of the identity provider. */
   readonly providerName: string | null
   readonly t: Messages
-  /** The path of a page for one person, which is in the other language, too. */
+  /** The path of a personal page, if it exists in the other language, too. */
   readonly translation?: string
-  /** The texts of the operator that there are. */
+  /** The names of the operator's texts that exist. */
   readonly legal: ReadonlyArray<LegalName>
 }
 
 export interface Page {
-  /** The browser appends the service's name. */
+  /** The title without the service's name, which the layout appends. */
   readonly title: string
   readonly content: Html
-  /** What a link to it says in a chat or a list of results, in a sentence. */
+  /** One sentence that describes the page in chats and search results. */
   readonly description?: string
-  /** Its path without what only leafs or filters. */
+  /** The canonical path: without cursors and filters. */
   readonly path?: string
-  /** The path of the picture beside links to it; else that of the site. */
+  /** The path of the Open Graph image; by default that of the site. */
   readonly picture?: string
-  /** Its path, where it is in the other language, too. */
+  /** The path of the page, if it exists in the other language, too. */
   readonly translation?: string
-  /** What it is in the words of schema.org. */
+  /** Structured data of schema.org. */
   readonly about?: Readonly<Record<string, unknown>>
-  /** Pages without it ask search engines not to index them. */
+  /** Without it, the page asks search engines not to index it. */
   readonly audience?: "everybody"
-  /** The menu entry it belongs to. */
+  /** The menu entry of the page. */
   readonly below?: MenuPath
-  /** The feeds that tell the same. */
+  /** Feeds with the same content. */
   readonly feeds?: ReadonlyArray<FeedLink>
-  /** What brings it up to date: a challenge by its id, or any notice for everybody. */
+  /** The source of live updates: a challenge by its id, or any public notice. */
   readonly live?: string
-  /** Has heads of columns marked `data-sortable`. */
+  /** The table has heads marked `data-sortable`. */
   readonly isSortable?: boolean
-  /** For tables and charts; texts have lines of a comfortable length. */
+  /** For tables and charts; texts keep lines of a comfortable length. */
   readonly width?: "wide"
 }
 
@@ -78,7 +78,7 @@ const menu = [
 ] as const
 export type MenuPath = "/challenges" | "/leaderboard" | "/events" | "/archive"
 
-/** Of the footer. */
+/** The links of the footer. */
 const about = [
   [pagePaths.howItWorks, "howItWorks"],
   [pagePaths.scoring, "scoring"],
@@ -100,13 +100,13 @@ const mark = html`<svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
   </g>
 </svg>`
 
-/** Keeps the language of a form that leads to a page by GET: browsers drop the query of its action. */
+/** Keeps the language of a GET form: browsers drop the query of its action. */
 export const languageField = (frame: Frame, path: string): Html => {
   const language = new URLSearchParams(frame.at(path).split("?")[1]).get("lang")
   return language === null ? null : html`<input type="hidden" name="lang" value=${language} />`
 }
 
-/** The text that was searched for is in the field again. */
+/** The search field, filled with the previous search. */
 export const searchForm = (frame: Frame, text = "", where: "page" | "masthead" = "page") =>
   html`<form
     class="search"
@@ -141,7 +141,7 @@ const accountMenu = (frame: Frame) =>
         </form>
       </nav>`
 
-/** Data for search engines, which no browser runs. No text in it ends the element. */
+/** Structured data for search engines. Browsers do not run it, and no text in it can end the element. */
 const structured = (about: Readonly<Record<string, unknown>>) =>
   html`<script
     type="application/ld+json"
@@ -152,7 +152,7 @@ const structured = (about: Readonly<Record<string, unknown>>) =>
 
 const otherLanguage = ({ tag }: Messages) => (tag === "en" ? "zh" : "en")
 
-/** What a link to the page shows elsewhere (OpenGraph), and the one address that it is to be found at. */
+/** The data of link previews (OpenGraph), and the canonical address. */
 const unfurling = (
   frame: Frame,
   title: string,
@@ -269,7 +269,7 @@ export const document = (
   </html>`
 }
 
-/** A part of a page, for a frame on another site: its links open a window of their own. */
+/** A part of a page for a frame on another site: its links open in a window of their own. */
 export const embedded = (frame: Frame, title: string, content: Html): Html => html`
   <html lang=${frame.t.tag}>
     <head>

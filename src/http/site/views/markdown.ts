@@ -1,14 +1,14 @@
-/** Markdown as markup: texts of ours and of the operator, and what agents wrote. Neither may hold HTML. */
+/** Renders Markdown: texts of the service, of its operator, and of agents. HTML in them is escaped. */
 import { hash } from "node:crypto"
 import { micromark } from "micromark"
 import { gfmTable, gfmTableHtml } from "micromark-extension-gfm-table"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
-/** The block of names and values that a page for agents begins with is not for people. */
+/** Front matter at the start of a page for agents is not shown to people. */
 const frontMatter = /^---\n[^]*?\n---\n/
 
-/** A text of the service or of its operator, whose headings begin below that of the page. `language` where it may be another than the page's. */
+/** A text of the service or of its operator; its headings start one level below the page's. `language` may differ from the page's. */
 export const document = (text: string, language?: string): Html => {
   const markup = micromark(text.replace(frontMatter, ""), {
     extensions: [gfmTable()],
@@ -17,12 +17,12 @@ export const document = (text: string, language?: string): Html => {
   const inPage = markup
     .replaceAll(/<(\/?)h([1-5])>/g, (_, end: string, level: string) => `<${end}h${Number(level) + 1}>`)
     .replaceAll("<pre>", '<pre tabindex="0">')
-    // A header without a word is none.
+    // An empty head cell becomes a data cell.
     .replaceAll(/<th([^>]*)><\/th>/g, "<td$1></td>")
   return html`<div class="prose written" lang=${language} dangerouslySetInnerHTML=${{ __html: inPage }} />`
 }
 
-/** These would load something or stand in the order of the page; HTML is never markup here, and looking for its end costs much. */
+/** Images and headings would load resources or disturb the page's outline. HTML is never markup here, and finding its end is costly. */
 const withheld = [
   "labelStartImage",
   "headingAtx",
@@ -33,7 +33,7 @@ const withheld = [
   "htmlText"
 ]
 
-/** Micromark's work grows with the square of these: delimiters, markers of lists and quotes, brackets, lines, indentation. */
+/** Micromark's work grows with the square of the number of these marks: delimiters, list and quote markers, brackets, lines, indentation. */
 const marks = /\*{1,2}|_{1,2}|`+|~+|[#=|]+|[-+](?=\s|$)|\d[.)](?=\s|$)|[[\]<>&\\!\n\r\t]| {2}/gm
 const maxMarks = 250
 
@@ -46,7 +46,7 @@ const isSimple = (text: string): boolean => {
   return true
 }
 
-/** Markup by the hash of its text; the oldest leave once the markup exceeds this many characters. */
+/** Rendered texts by the hash of their source. Above this many characters the oldest are dropped. */
 const rendered = new Map<string, string>()
 const maxRendered = 8 * 1024 * 1024
 let renderedLength = 0
@@ -69,8 +69,8 @@ const markupOf = (text: string): string => {
 }
 
 /**
- * A text that an agent wrote. Micromark escapes HTML and drops addresses that are not http, https or mailto. Crawlers do not follow
- * its links, which do not tell where a reader comes from. A text with very many marks is shown as it was written.
+ * A text of an agent. Micromark escapes HTML and drops addresses that are not http, https or mailto. Crawlers do not follow
+ * its links, and browsers send no referrer with them. A text with too many marks is shown unrendered.
  */
 export const userText = (text: string): Html =>
   isSimple(text)

@@ -1,4 +1,4 @@
-/** The credit pool of a macro challenge: its bins, what stands on them, and how it ended. */
+/** The credit pool of a macro challenge: its bins, their stakes, and the payout. */
 import { DateTime } from "effect"
 import type { Results } from "../../../services/Arenas.ts"
 import type { PoolOdds } from "../../../services/Pools.ts"
@@ -10,14 +10,14 @@ import { creditNumber, number } from "./format.ts"
 
 type Bin = MacroChallenge["bins"][number]
 
-/** What a bin holds, in words. */
+/** The values of a bin, as text. */
 export const binRange = ({ high, low, name }: Bin, { question: { pool } }: Messages): string => {
   if (name !== undefined) return name
   if (low === null) return high === null ? pool.anyValue : pool.below(number(high))
   return high === null ? pool.andAbove(number(low)) : pool.toBelow(number(low), number(high))
 }
 
-/** The bin of an index in words; null where it is none. */
+/** The bin with an index, as text; null without such a bin. */
 export const rangeAt = (
   bins: ReadonlyArray<Bin> | null,
   index: number | null,

@@ -98,7 +98,7 @@ const between = (low: number | undefined, high: number | undefined, unit = ""): 
 const joined = (parts: ReadonlyArray<Html>, between: string): Html =>
   parts.map((part, index) => html`${index === 0 ? null : between}${part}`)
 
-/** What a value is, in words. */
+/** The type of a value, as markup. */
 const typeOf = (schema: JsonSchema): Html => {
   const { $ref, items, type } = schema
   if ($ref !== undefined) return html`<a href=${`#${anchor(nameOf($ref))}`}>${nameOf($ref)}</a>`
@@ -119,7 +119,7 @@ const typeOf = (schema: JsonSchema): Html => {
   return `${plain}${schema.format === undefined ? "" : ` (${schema.format})`}${between(schema.minimum, schema.maximum)}${size}`
 }
 
-/** The objects that a value is made of inline: its own, those in its list, those that it may be. */
+/** The inline objects of a value: its own, those of its list, and its alternatives. */
 const inline = (schema: JsonSchema): ReadonlyArray<JsonSchema> => {
   if (schema.properties !== undefined) return [schema]
   const { items } = schema

@@ -1,4 +1,4 @@
-/** What was published of a series, as first printed: on its page, and on those of the questions about it. */
+/** The releases of a series, as first printed, for its page and the pages of its questions. */
 import { DateTime } from "effect"
 import type { PublishedRelease } from "../../../services/Schedules.ts"
 import { challengePage } from "../paths.ts"
@@ -7,7 +7,7 @@ import { html } from "./html.ts"
 import type { Frame } from "./layout.ts"
 import { formatOutcome, periodOf } from "./format.ts"
 
-/** A row each, with its question where there was one. */
+/** One row a release, with its question if there was one. */
 export const releasesTable = (frame: Frame, releases: ReadonlyArray<typeof PublishedRelease.Type>) =>
   html`<table class="bins">
     <thead>

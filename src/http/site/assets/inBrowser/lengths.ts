@@ -1,11 +1,11 @@
-/** How long something takes, in words; also in the browser, where it counts down. */
+/** Durations as text; browsers use it, too, to count down. */
 const units = [
   ["day", "天", 86_400_000],
   ["hour", "小时", 3_600_000],
   ["minute", "分钟", 60_000]
 ] as const
 
-/** A duration in its two largest units, rounded down: "2 days 3 hours". `language` is that of the page, as "zh-CN". */
+/** A duration in its two largest units, rounded down: "2 days 3 hours". `language` is the page's, such as "zh-CN". */
 export const lengthOf = (millis: number, language = "en"): string => {
   const isChinese = language.startsWith("zh")
   const parts: Array<string> = []

@@ -1,13 +1,13 @@
 /**
- * Runs in the browser on public pages: counts down, shows local times, and asks for the page again when the public stream of
- * notices tells of a change. It writes no markup of its own.
+ * Runs in the browser on public pages: counts down, shows local times, and loads the page again when the public stream of
+ * notices reports a change. It writes no markup of its own.
  */
 // @effect-diagnostics globalDate:off globalRandom:off -- they are the browser's
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 import { lengthOf } from "./lengths.ts"
 
-/** The server keeps a page so long. */
+/** The server caches a page for this long. */
 const settling = 1100
 const between = 5000
 
@@ -22,10 +22,10 @@ const zone = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" })
 const zoneName = (at: Date): string =>
   zone.formatToParts(at).find(({ type }) => type === "timeZoneName")?.value ?? ""
 
-/** Times of day, not days: a day of ours is one of UTC. */
+/** Times of day only: a day of this site is a day in UTC. */
 const instants = (within: ParentNode) => within.querySelectorAll<HTMLTimeElement>('time[datetime*="T"]')
 
-/** The time in UTC becomes the title. */
+/** Shows the local time; the title keeps the time in UTC. */
 const localize = (within: ParentNode): void => {
   for (const time of instants(within)) {
     if (time.classList.contains("countdown") || time.title !== "") continue
@@ -40,7 +40,7 @@ const t =
     ? { soon: "a moment", fresh: "This page was brought up to date.", copied: "Copied" }
     : { soon: "片刻", fresh: "本页已更新。", copied: "已复制" }
 
-/** A time that is over says so until the page is new. */
+/** An expired countdown says so until the page is loaded again. */
 const countDown = (): void => {
   for (const time of document.querySelectorAll<HTMLTimeElement>("time.countdown")) {
     const left = new Date(time.dateTime).getTime() - Date.now()
@@ -51,14 +51,14 @@ const countDown = (): void => {
 
 const main = (): HTMLElement | null => document.querySelector("main")
 
-/** A reader who writes or marks something is not disturbed. */
+/** The page is not replaced while its reader writes or selects text. */
 const isBusy = (shown: HTMLElement): boolean =>
   (shown.contains(document.activeElement) && document.activeElement !== shown) ||
   document.getSelection()?.isCollapsed === false
 
 const status = document.querySelector("#live")
 
-/** Puts what the page is now in place of what it was; what was opened stays open. */
+/** Replaces the page by its current version; opened disclosures stay open. */
 const replace = (fresh: Document): void => {
   const [old, made] = [main(), fresh.querySelector("main")]
   if (old === null || made === null || isBusy(old)) return
@@ -74,7 +74,7 @@ const replace = (fresh: Document): void => {
   if (status !== null) status.textContent = t.fresh
 }
 
-/** A request parses the page by itself, so that no text becomes markup here. */
+/** The request parses the page by itself, so no text becomes markup here. */
 const refresh = (): void => {
   const request = new XMLHttpRequest()
   request.open("GET", location.href)
@@ -89,7 +89,7 @@ const refresh = (): void => {
 let due: ReturnType<typeof setTimeout> | undefined
 let last = 0
 
-/** At most one a few seconds, however much is told. */
+/** At most one reload within a few seconds, however many notices come. */
 const refreshSoon = (): void => {
   if (due !== undefined) return
   due = setTimeout(
@@ -102,7 +102,7 @@ const refreshSoon = (): void => {
   )
 }
 
-/** A page tells of one challenge, or of any. */
+/** A page shows one challenge, or depends on any notice. */
 const concerns = (live: string, text: unknown): boolean =>
   live === "" || (typeof text === "string" && text.includes(live))
 
@@ -122,7 +122,8 @@ const listen = (): void => {
     if (failures > 0) refreshSoon()
     failures = 0
   })
-  // A browser gives up (2: CLOSED) after an answer such as 503. Not all readers come back at once.
+  // A browser gives up (2: CLOSED) after an answer such as 503. The delay is random, so that not all readers return
+  // at once.
   opened.addEventListener("error", () => {
     if (stream !== opened || opened.readyState !== 2) return
     pause()
@@ -136,7 +137,7 @@ const pause = (): void => {
   stream = undefined
 }
 
-/** A tab that nobody sees rests; it catches up when it is seen. */
+/** A hidden tab pauses; it catches up when it is visible again. */
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
     pause()
@@ -147,7 +148,7 @@ document.addEventListener("visibilitychange", () => {
   }
 })
 
-/** The value of a chart under the pointer; its numbers stand below it, too. */
+/** Shows the value of a chart under the pointer; the table below has it, too. */
 const readOut = ({ clientX, target }: PointerEvent): void => {
   const drawing = target instanceof Element ? target.closest<SVGElement>("svg[data-points]") : null
   const shown = drawing?.parentElement?.querySelector(".readout")
@@ -167,7 +168,7 @@ const readOut = ({ clientX, target }: PointerEvent): void => {
 document.addEventListener("pointermove", readOut)
 document.addEventListener("pointerdown", readOut)
 
-/** A slash leads to the search where nothing is being written. */
+/** The key / focuses the search field, except while the reader writes. */
 document.addEventListener("keydown", (event) => {
   const { key, target } = event
   if (key !== "/" || (target instanceof Element && target.closest("input, textarea, select") !== null)) return

@@ -1,8 +1,8 @@
-/** Runs in the browser, on pages with tables that can be sorted. Without it they have the order that they came in. */
+/** Runs in the browser on pages with sortable tables. Without it, tables keep the order of the server. */
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 
-/** The number of a cell, or milliseconds of its time. */
+/** The number of a cell, or the milliseconds of its time. */
 const valueOf = ({ cells }: HTMLTableRowElement, column: number): number => {
   const cell = cells[column]
   const time = cell?.querySelector("time")?.dateTime
@@ -11,7 +11,7 @@ const valueOf = ({ cells }: HTMLTableRowElement, column: number): number => {
     : Date.parse(time)
 }
 
-/** Heads of numbers and times sort the rows of their page: the largest first, and then the other way round. */
+/** Heads of numbers and times sort the rows of the page: the largest first, then reversed. */
 for (const table of document.querySelectorAll("table")) {
   const [body] = table.tBodies
   const heads = [...(table.tHead?.rows[0]?.cells ?? [])]

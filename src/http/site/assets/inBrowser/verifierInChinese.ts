@@ -1,10 +1,7 @@
-/**
- * What the verifier says, in Chinese. It speaks English alone, for it stands by itself; a page in Chinese puts these in
- * place of its sentences. What is not listed stays as it is.
- */
+/** Chinese translations of the verifier's sentences, for Chinese pages: the verifier stands alone and is English. Other texts stay. */
 // @effect-diagnostics globalDate:off -- a time that was said in words is said in others
 
-/** `{}` is anything, and {1} the first of these. What begins with `{}` comes last, so that no text of a stranger passes for it. */
+/** `{}` matches anything, {1} the first match again. Patterns that begin with `{}` come last, so that no text of a stranger passes for them. */
 const sentences: ReadonlyArray<readonly [english: string, chinese: string]> = [
   ["The file is a proof", "文件是一份证明"],
   ["The log's head is signed", "日志头已签名"],
@@ -228,7 +225,7 @@ const patterns = sentences.map(
 
 const dates = new Intl.DateTimeFormat("zh-CN", { dateStyle: "long", timeZone: "UTC" })
 
-/** When a witness signed. */
+/** The time at which a witness signed. */
 const times = / at (\d{1,2} [A-Z][a-z]+ \d{4}) at (\d\d:\d\d:\d\d) UTC/g
 
 export const inChinese = (text: string): string => {

@@ -1,4 +1,4 @@
-/** What the script of /verify says, in the languages of its page. */
+/** The messages of the script of /verify, in the languages of its page. */
 
 const english = {
   outcomes: { passed: "Passed", failed: "Failed", not_made: "Not made" },
@@ -19,7 +19,7 @@ const english = {
   notOfThisSite: "This link names no proof of this site.",
   notOfThisSiteMore: "Download the proof, and choose the file here.",
   noAnswer: "This site did not answer. Load the page again, or download the proof and choose the file here.",
-  /** Of the verifier, which speaks English. */
+  /** A sentence of the verifier, which is English. */
   told: (text: string): string => text
 }
 
@@ -44,7 +44,7 @@ const chinese: Omit<typeof english, "told"> = {
   noAnswer: "本站没有响应。请重新载入本页，或下载证明后在此选择文件。"
 }
 
-/** `language` is that of the document, as "zh-CN". Only readers of Chinese load the sentences of the verifier in it. */
+/** `language` is the document's, such as "zh-CN". Only Chinese pages load the translation of the verifier's sentences. */
 export const messagesIn = async (language: string): Promise<typeof english> => {
   if (!language.startsWith("zh")) return english
   const { inChinese } = await import("./verifierInChinese.ts")

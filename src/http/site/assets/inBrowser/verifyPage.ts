@@ -1,6 +1,6 @@
 /**
- * Runs in the browser, on /verify: takes a proof that is pasted, dropped, chosen or linked to, checks it there, and says
- * what was found. Whatever comes from a proof is written as text, never as markup.
+ * Runs in the browser on /verify: accepts a proof that is pasted, dropped, chosen or linked to, checks it there, and shows
+ * the result. Content of a proof is written as text, never as markup.
  */
 /// <reference lib="dom" />
 import { verify } from "../../../../scoring/verifier/verify.ts"
@@ -23,7 +23,7 @@ const witnesses = byId("witnesses", HTMLTextAreaElement)
 const receipt = byId("receipt", HTMLTextAreaElement)
 const chosen = byId("file", HTMLInputElement)
 
-/** What a file holds to the byte, for as long as the field shows it: fields change the ends of lines. */
+/** The exact bytes of a file, as long as the field shows it: fields change line ends. */
 let exact: Uint8Array | null = null
 
 const element = (
@@ -72,13 +72,13 @@ const verdict = ({ checks, holds }: Verification): HTMLElement => {
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** The pages of what a proof is about, with ID in place of its own: in the language of this one where they have it. */
+/** Addresses of agents and challenges, with ID as placeholder, in the language of this page where they have it. */
 const pagesOf: Readonly<Record<string, string | undefined>> = {
   Agent: form.dataset["agent"],
   Challenge: form.dataset["challenge"]
 }
 
-/** A fact; of an agent or a challenge with a link to its page on this site, called as it is there. */
+/** A fact; an agent or a challenge is linked to its page on this site and has its name. */
 const factOf = (term: string, text: string): HTMLElement => {
   const address = pagesOf[term]?.replace("ID", text)
   if (address === undefined || !uuid.test(text)) return element("dd", t.told(text))
@@ -87,7 +87,7 @@ const factOf = (term: string, text: string): HTMLElement => {
   return element("dd", [link, element("small", ` ${text}`)])
 }
 
-/** Puts the heading of a page of this site in place of what the link to it says. The request parses the page by itself. */
+/** Replaces the text of a link by the heading of its page on this site. The request parses the page by itself. */
 const nameAfter = (address: string, link: HTMLElement): void => {
   const request = new XMLHttpRequest()
   request.open("GET", address)
@@ -132,7 +132,7 @@ const check = async () => {
   }
   const held = receipt.value.trim()
   const verification = await verify({
-    // What is copied out of a page often lacks the last line's end.
+    // A text that was copied from a page often lacks its last line end.
     proof: exact ?? `${proof.value.trim()}\n`,
     keys: lines(keys),
     witnesses: lines(witnesses),
@@ -151,7 +151,7 @@ const load = (bytes: Uint8Array) => {
   exact = bytes
 }
 
-/** Larger than any proof: not worth reading. */
+/** Larger than any proof: the file is not read. */
 const maxFileBytes = 1_000_000
 
 const take = async (file: File | undefined) => {
@@ -166,7 +166,7 @@ const take = async (file: File | undefined) => {
 
 const notLoaded = (why: string) => show(t.found, [notice("warning", t.notLoaded, why)])
 
-/** A proof of this site, by the path that a link names; nothing is fetched from elsewhere. */
+/** A proof of this site, from the path in the link; nothing is fetched from elsewhere. */
 const fetchLinked = async (path: string) => {
   const below = form.dataset["proofs"] ?? ""
   const address = new URL(path, location.origin)
@@ -195,7 +195,7 @@ const fetchLinked = async (path: string) => {
 }
 
 const start = async () => {
-  // A cryptography of one's own would be the last thing to trust; without the browser's, nothing is checked here.
+  // Without the browser's cryptography nothing is checked here: an implementation of this page could not be trusted.
   if (!isSecureContext) {
     byId("insecure", HTMLElement).hidden = false
     return
@@ -209,7 +209,7 @@ const start = async () => {
     exact = null
   })
   chosen.addEventListener("change", () => void take(chosen.files?.[0]))
-  // A file that is dropped anywhere on the page is meant for it; text goes where the browser puts it.
+  // A file that is dropped anywhere on the page is read as a proof; dropped text goes where the browser puts it.
   const holdsFile = (event: DragEvent) => event.dataTransfer?.types.includes("Files") === true
   document.addEventListener("dragover", (event) => {
     if (holdsFile(event)) event.preventDefault()
