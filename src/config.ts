@@ -1,6 +1,6 @@
 /**
- * Every setting: its name in the environment, what it takes, its default and its meaning. A wrong value stops the start
- * with one line that names the setting. `docs/configuration.md` is made from this table (`npm run docs:configuration`).
+ * Every setting: its name in the environment, its values, its default and its meaning. A wrong value stops the start with
+ * one line that names the setting. `npm run docs:configuration` makes `docs/configuration.md` from this table.
  */
 import type { KeyObject } from "node:crypto"
 import { Config, ConfigProvider, Data, Duration, Effect, Option, Redacted, Struct } from "effect"
@@ -22,16 +22,16 @@ import type { ScheduleName } from "./services/Schedules.ts"
 import type { CountSteps, LimitName, RateLimit, Settings, Site } from "./services/Settings.ts"
 import { parseMoreAssets } from "./services/Targets.ts"
 
-/** Domains, or the file that has them: a path has a slash. */
+/** Domains, or the path of a file with them; a path contains a slash. */
 type DomainList = { readonly domains: ReadonlySet<string> } | { readonly path: string }
 const sites: ReadonlyArray<Site> = ["global", "cn"]
 const roles = ["api", "jobs"] as const
 const priceSources = ["none", "replay", "live"] as const
 const logLevels: ReadonlyArray<LogLevel.LogLevel> = ["Fatal", "Error", "Warn", "Info", "Debug", "Trace"]
 
-/** All settings but the rate limits. */
+/** All settings except the rate limits. */
 export const settings = {
-  // The database, and where the instance listens and is reached.
+  // The database, and the addresses of the instance.
 
   databaseUrl: postgresUrl(
     "DATABASE_URL",
@@ -157,7 +157,7 @@ export const settings = {
   ),
   tokenTtl: duration("AUSPEX_TOKEN_TTL", "60 minutes", "Lifetime of an access token."),
 
-  // The identity provider that operators may sign in at.
+  // The identity provider for operators.
 
   oidcIssuer: optional({
     name: "AUSPEX_OIDC_ISSUER",
@@ -262,7 +262,7 @@ export const settings = {
     parse: senderOf
   }),
 
-  // Credit, and its sale.
+  // Credit and its purchase.
 
   claimGrant: integer(
     "AUSPEX_CLAIM_GRANT",
@@ -308,7 +308,7 @@ export const settings = {
     "Interval of asking Stripe about checkouts older than ten minutes without a message of their end."
   ),
 
-  // The public log, and who attests it.
+  // The public log, its observers and witnesses.
 
   logWitnesses: required({
     name: "AUSPEX_LOG_WITNESSES",
@@ -329,7 +329,7 @@ export const settings = {
     takes:
       "a name without spaces and plus signs (default: the host name of AUSPEX_BASE_URL, /log/ and the site)",
     meaning: "The name of the public log, which the first start fixes in the database.",
-    // A cosignature can name no longer one.
+    // A cosignature cannot contain a longer name.
     parse: (text) => (isKeyName(text) && Buffer.byteLength(text) <= 255 ? Option.some(text) : Option.none())
   }),
   logKey: logKey(
@@ -572,7 +572,7 @@ export const settings = {
     "Live gateway keys of an agent: neither revoked nor expired."
   ),
 
-  // What is logged, and where traces and metrics go.
+  // Log lines, traces and metrics.
 
   logFormat: optional<"json" | "pretty">({
     name: "AUSPEX_LOG_FORMAT",
@@ -601,7 +601,7 @@ export const settings = {
   })
 } satisfies Record<string, Setting<unknown>>
 
-/** How often what may be asked. */
+/** Rate limits. */
 export const rateLimits = {
   predictions: limit("AUSPEX_LIMIT_PREDICTIONS", "60/minute", "Accepted predictions, per agent."),
   stakes: limit("AUSPEX_LIMIT_STAKES", "5/minute,50/day", "Accepted stakes, per agent."),
@@ -659,10 +659,10 @@ export const rateLimits = {
   )
 } satisfies Record<LimitName | "unidentified", Setting<unknown>>
 
-/** A setting cannot be used as it is; the message is all an operator needs. */
+/** A setting has an unusable value; the message is meant for the operator. */
 export class SettingError extends Data.TaggedError("SettingError")<{ readonly message: string }> {}
 
-/** What the composition root needs: `rules` for the service `Settings`, and all that is set. */
+/** The values of the composition root: `rules` for the service `Settings`, and all settings. */
 export type Composition = Effect.Success<typeof load>
 
 /** Reads every setting from the environment. */
@@ -677,7 +677,7 @@ export const load = Effect.gen(function* () {
     values.baseUrl,
     () => `http://${host.includes(":") ? `[${host}]` : host}:${values.port}`
   )
-  /** All of `Settings` but what is only known once the server, the secrets and the files are there. */
+  /** All of `Settings`, except the values that are known only once the server, the secrets and the files exist. */
   const rules: Omit<Settings["Service"], "tokenSecret" | "adminToken" | "disposableDomains" | "legalTexts"> =
     {
       ...values,
@@ -705,7 +705,7 @@ export const load = Effect.gen(function* () {
       settingsFrom: values.databaseSettings
     },
     drainDelay: Option.getOrElse(values.drainDelay, () =>
-      // Nothing balances an instance that has its database in itself.
+      // An instance with its own database stands behind no balancer.
       Option.isSome(values.databaseUrl) ? Duration.seconds(5) : Duration.zero
     ),
     replayDir: Option.getOrElse(values.priceReplayDir, () => ""),
@@ -715,7 +715,7 @@ export const load = Effect.gen(function* () {
   }
 })
 
-/** A log is named after where it is reached, without a port, and the site. */
+/** The default name of a log: host and path of the service, without a port, and the site. */
 export const defaultOrigin = (baseUrl: string, site: string): string =>
   `${new URL(baseUrl).hostname}/log/${site}`
 
@@ -745,7 +745,7 @@ const stripeOf = (values: Values): Option.Option<StripeSettings> =>
     (account) => ({ ...account, api: values.stripeApi, checkoutOrigin: values.stripeCheckout.origin })
   )
 
-/** Why settings that can each be used cannot be used together. */
+/** The contradiction between settings that are each valid. */
 const contradictionIn = (values: Values): string | undefined => {
   if (Duration.isGreaterThan(values.gatewayKeyTtl, values.gatewayKeyMaxTtl)) {
     return "AUSPEX_GATEWAY_KEY_TTL cannot be used: expected at most AUSPEX_GATEWAY_KEY_MAX_TTL."
@@ -786,13 +786,13 @@ const contradictionIn = (values: Values): string | undefined => {
 
 interface Setting<A> {
   readonly name: string
-  /** As it would stand in the environment; `null` when absence means something of its own. */
+  /** The default as text of the environment; `null` when an absent setting has a meaning of its own. */
   readonly defaultText: string | null
-  /** What a value looks like, for the error and the documentation. */
+  /** The form of a value, for errors and the documentation. */
   readonly takes: string
   readonly meaning: string
   readonly secret: boolean
-  /** Of a setting without a default the empty text, too: it is absent. */
+  /** A setting without a default also accepts the empty text, which counts as absent. */
   readonly parse: (text: string) => Option.Option<A>
 }
 
@@ -801,7 +801,7 @@ interface Read extends Struct.Lambda {
   readonly "~lambda.out": this["~lambda.in"] extends Setting<infer A> ? Effect.Effect<A, SettingError> : never
 }
 
-/** All names in the environment that begin with this path's. */
+/** All names in the environment that begin with this path. */
 const namesFrom = (
   provider: ConfigProvider.ConfigProvider,
   path: ReadonlyArray<string>
@@ -816,7 +816,7 @@ const namesFrom = (
       : Effect.succeed(own)
   })
 
-/** A misspelt setting stops the start; any other unknown name is only told. */
+/** A misspelt setting stops the start; any other unknown name is logged. */
 const rejectUnknown = Effect.gen(function* () {
   const known = allSettings.map(({ name }) => name)
   const names = yield* Effect.orDie(namesFrom(yield* ConfigProvider.ConfigProvider, ["AUSPEX"]))
@@ -827,12 +827,12 @@ const rejectUnknown = Effect.gen(function* () {
         message: `${name} is no setting: did you mean ${meant}? docs/configuration.md has them all.`
       })
     }
-    // Kubernetes sets such names for services that are called auspex-something.
+    // Kubernetes sets such names for services whose names begin with auspex-.
     yield* Effect.logWarning(`${name} is no setting, and is ignored`)
   }
 })
 
-/** The value that is set; an empty one counts as absent. */
+/** The value of a setting; an empty one counts as absent. */
 const read = Struct.lambda<Read>((setting) =>
   Effect.gen(function* () {
     const { defaultText, name, parse, secret, takes } = setting
@@ -847,7 +847,7 @@ const read = Struct.lambda<Read>((setting) =>
   })
 )
 
-// What follows are functions, not constants, for the tables above are made of them.
+// The rest are functions, not constants, because the tables above use them before their definition.
 
 function required<A>(setting: Omit<Setting<A>, "secret">): Setting<A> {
   return { ...setting, secret: false }
@@ -892,7 +892,7 @@ function duration(name: string, defaultText: string, meaning: string) {
   return required({ name, defaultText, takes, meaning, parse: parseDuration })
 }
 
-/** A duration, or `off`: zero. */
+/** A duration; `off` means zero. */
 function durationOrOff(name: string, defaultText: string, meaning: string) {
   return required({
     name,
@@ -936,7 +936,7 @@ function secret(name: string, minBytes: number, meaning: string) {
   })
 }
 
-/** As a provider shows it, without the space that comes along when it is copied. */
+/** A secret as copied from a provider, without surrounding space. */
 function pastedSecret(name: string, meaning: string) {
   return optional({
     name,
@@ -954,7 +954,7 @@ function postgresUrl(name: string, meaning: string) {
     takes: "postgres://user:password@host:port/database",
     meaning,
     secret: true,
-    // It may name several hosts, so it is no URL to Node; `databaseUrl.ts` says what is wrong within it.
+    // The URL may name several hosts, so Node cannot parse it; `databaseUrl.ts` reports its problems.
     parse: (text) => Option.liftPredicate(Redacted.make(text), () => /^postgres(ql)?:\/\/./.test(text))
   })
 }
@@ -973,7 +973,7 @@ function parseOneOf<Value extends string>(text: string, values: ReadonlyArray<Va
   return Option.fromUndefinedOr(values.find((value) => value === text))
 }
 
-/** Those that a list names, each once, in the order of `values`. */
+/** The listed values, each once, in the order of `values`. */
 function parseSome<Value extends string>(
   text: string,
   values: ReadonlyArray<Value>
@@ -1019,7 +1019,7 @@ function parseLimits(text: string): Option.Option<ReadonlyArray<RateLimit>> {
   )
 }
 
-/** Whether only this machine can reach what listens there, or is reached by that name. */
+/** Only this machine can reach the host. */
 function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host)
 }
@@ -1032,7 +1032,7 @@ function parseSecretUrl(text: string, shape: RegExp): Option.Option<Redacted.Red
   return shape.test(text) && URL.canParse(text) ? Option.some(Redacted.make(text)) : Option.none()
 }
 
-/** Where secrets and codes are exchanged: https, but for what listens on this machine. */
+/** An address to which secrets and codes are sent: https, except on this machine. */
 function parseSecureUrl(text: string): Option.Option<URL> {
   return Option.filter(
     Option.fromUndefinedOr(parseUrl(text)),
