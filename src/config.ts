@@ -715,7 +715,7 @@ export const load = Effect.gen(function* () {
   }
 })
 
-/** The default name of a log: host and path of the service, without a port, and the site. */
+/** The default name of a log: the host of the service, without its port, and the site. */
 export const defaultOrigin = (baseUrl: string, site: string): string =>
   `${new URL(baseUrl).hostname}/log/${site}`
 
