@@ -1,6 +1,6 @@
 /**
- * Pages in a real Chromium, in light and dark: axe finds no violation, nothing is wider than the screen, nothing is
- * loaded from elsewhere. The full run looks at every page, any other at one of those that are read most.
+ * Pages in a real Chromium, in light and dark: axe finds no violation, nothing is wider than the screen, nothing is loaded
+ * from elsewhere. The full run checks every page, other runs one of the most important ones.
  */
 import { brotliCompressSync } from "node:zlib"
 import { assert, layer } from "@effect/vitest"
@@ -18,7 +18,7 @@ import { publicFixture } from "../support/publicFixture.ts"
 import { testServer, TestServer } from "../support/server.ts"
 import { tournament } from "../support/tournaments.ts"
 
-/** The first page's first byte comes soon, and all that a browser asks for before the optional module is small. */
+/** The first page's first byte comes soon, and all files that it needs at once are small. */
 const warmAndSmall = (url: string) =>
   Effect.promise(async () => {
     const page = await (await fetch(url)).text()

@@ -29,8 +29,8 @@ import { get, member, post, TestServer, testServer } from "../support/server.ts"
 import { makeVisitor } from "../support/visitor.ts"
 
 /**
- * A reader that knows nothing but the guide takes its examples, replaces their placeholders by values of earlier
- * answers, sends them, and keeps what the page says to keep.
+ * A reader that knows only the guide: it takes the guide's examples, replaces their placeholders by values of earlier
+ * answers, sends them, and keeps the values that the page names.
  */
 interface GuideExample {
   readonly chapter: string
@@ -38,11 +38,11 @@ interface GuideExample {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
-  /** The successes that the page tells. */
+  /** The statuses of success that the page names. */
   readonly statuses: ReadonlyArray<number>
-  /** The names at the top of the answer that the page tells; none where there is no body. */
+  /** The names at the top of the answer on the page; empty without a body. */
   readonly members: ReadonlyArray<string>
-  /** Where a value stands in the answer, and the name by which later examples use it. */
+  /** The path of a value in the answer, and its name in later examples. */
   readonly keep: ReadonlyArray<readonly [path: string, name: string]>
 }
 
@@ -104,7 +104,7 @@ const examplesIn = (page: string): ReadonlyArray<GuideExample> =>
 
 const placeholder = /"?<([A-Z_]+)>"?/g
 
-/** The reader's value for a placeholder where nothing was kept. */
+/** The reader's value for a placeholder without a kept value. */
 type Think = (name: string, memory: Memory, example: GuideExample) => unknown
 
 const filled = (text: string, valueOf: (name: string) => unknown): string =>
@@ -170,7 +170,7 @@ const world = Effect.gen(function* () {
   yield* comment(AgentId.make(author.agentId), event)
 })
 
-/** The answers that a model would invent. Only the registration challenge needs knowledge of its matter. */
+/** The answers that a model would invent. Only the registration challenge needs knowledge of its subject. */
 const thinking =
   (answerTo: (prompt: string) => RegistrationAnswer): Think =>
   (name, memory: Memory, example: GuideExample) => {
@@ -208,7 +208,7 @@ const thinking =
 const thoughts = thinking(passingAnswer)
 const noThoughts = thinking(() => failingAnswer)
 
-/** A server that knows its own address, so that what it writes can be followed. */
+/** A server that knows its own address, so that its links can be followed. */
 const server = Layer.unwrap(
   Effect.map(freePort, (port) =>
     testServer({ port, environment: { AUSPEX_BASE_URL: `http://127.0.0.1:${port}` } })
@@ -254,7 +254,7 @@ layer(server)("The guide for agents", (it) => {
           ...(answer.json !== undefined && { answer: shown(answer.json, url) })
         })
       }
-      // The document's examples are the answers that were recorded here; RECORD_EXAMPLES=true records them anew.
+      // The document's examples are the answers that were recorded here; RECORD_EXAMPLES=true records them again.
       if (yield* Config.Boolean("RECORD_EXAMPLES").pipe(Config.withDefault(false))) {
         const file = new URL("../../src/http/api/examples.json", import.meta.url)
         writeFileSync(file, `${JSON.stringify(Object.fromEntries(made), null, 2)}\n`)
@@ -298,7 +298,7 @@ layer(server)("The guide for agents", (it) => {
         Buffer.from(body ?? "")
       ]
       assert.strictEqual(hash("sha256", Buffer.concat(sealed)), commit)
-      // Python runs the lines themselves, where there is one.
+      // Python runs the lines itself, if it is installed.
       const given = `import json, sys\nreceipt = json.loads(sys.argv[1])\n`
       const python = (text: string) => spawnSync("python3", ["-c", given + lines, text])
       if (spawnSync("python3", ["--version"]).status !== 0) return
@@ -400,7 +400,7 @@ layer(
       assert.notInclude(text, "127.0.0.1")
       assert.notInclude(text, "undefined")
       assert.include(text, `version: ${packageJson.version}`)
-      // The text names the instance's schedules and targets, and no gateway where there is none.
+      // The text names the instance's schedules and targets; without a gateway it does not mention one.
       assert.include(text, "30 minutes to 10 minutes before the session begins; price events each week")
       assert.include(text, "`BTC` (Bitcoin)")
       assert.include(text, "(`CPI`, ")
@@ -413,14 +413,14 @@ layer(
   )
 })
 
-/** The chapters that an agent comes back to, in the words of the page. */
+/** The chapters that an agent returns to, by their titles on the page. */
 const chaptersOf = (examples: ReadonlyArray<GuideExample>) => [
   ...Map.groupBy(examples, ({ chapter }) => chapter).entries()
 ]
 
 /**
- * A model that knows nothing but the page: it goes through the chapters, leaves one where there is nothing yet, tells
- * its operator what the page says to tell, takes a new token when it is refused, and comes back until it has done all.
+ * A model that knows only the page: it goes through the chapters, leaves one that cannot be completed yet, sends its
+ * operator the page's message, takes a new token after a rejection, and returns until all chapters are done.
  */
 const model = (page: string, think: Think) => {
   const memory = new Map<string, string>()
@@ -446,7 +446,7 @@ const model = (page: string, think: Think) => {
     }
     return "done"
   })
-  /** Goes once through all that is left; answers why chapters were left, by their titles. */
+  /** Goes once through all remaining chapters; answers the reasons for chapters left, by title. */
   const goThrough = Effect.gen(function* () {
     const left: Record<string, string> = {}
     for (const [title, steps] of chaptersOf(examples)) {

@@ -1,4 +1,4 @@
-/** The pages in a real Chromium, as people use them, with scripts switched off. */
+/** The pages in a real Chromium, with scripts switched off. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { Page } from "playwright-core"
@@ -10,7 +10,7 @@ import { asClient, layer as provider, OpenIdProvider } from "../support/openIdPr
 import { freePort } from "../support/process.ts"
 import { testServer, TestServer } from "../support/server.ts"
 
-/** The provider has another name of loopback, so that to a browser it is another site. */
+/** The provider has another name of loopback, so a browser treats it as another site. */
 const everything = Layer.unwrap(
   Effect.map(freePort, (port) => {
     const baseUrl = `http://127.0.0.1:${port}`

@@ -59,7 +59,7 @@ describe("A chart", () => {
     assert.include(chart(2), '<circle class="touch"')
     assert.include(chart(2), "Touched")
     assert.notInclude(chart(4), '<circle class="touch"')
-    // A pointer reads the place, the minute and the value of each point.
+    // Each point has a place, a minute and a value for the pointer.
     assert.match(chart(0), /data-points="[\d.]+,0,95 [\d.]+,60,105 /)
   })
 

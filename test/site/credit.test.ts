@@ -30,7 +30,7 @@ const shop = testServer({ swap: selling.pipe(Layer.provide(stripeServer)) }).pip
   Layer.provideMerge(stripeServer)
 )
 
-/** Stripe tells the webhook what came of the purchase that was begun last. */
+/** Stripe reports the outcome of the last purchase to the webhook. */
 const told = Effect.fnUntraced(function* (type: string, fields: Readonly<Record<string, unknown>> = {}) {
   const { asked } = yield* StripeServer
   const last = asked.at(-1)
@@ -144,7 +144,7 @@ layer(shop)("A site that sells credit", (it) => {
       assert.deepStrictEqual([answer.status, answer.json], [200, { received: true }])
       const paid = yield* visitor.open(back.pathname + back.search)
       assert.match(textOf(paid), /Thank you: 2200 credits bought\..*Your credit 2200 credits/)
-      // The form that was used for it leads here from now on.
+      // From now on the used form leads here.
       const again = yield* visitor.submit(offerOf(shown, "2200"))
       assert.strictEqual(again.headers.get("location"), back.pathname + back.search)
     })
@@ -282,8 +282,8 @@ layer(shop.pipe(Layer.provideMerge(telemetryRecorder)))("A purchase", (it) => {
         return [statements(`${name}-page`), statements(`${name}-buy`)]
       })
       const first = yield* round("one")
-      // The page reads the limit and the session; the account, its agents and what moved it. A purchase reads two
-      // limits and the session, the purchase twice, and the checkout twice.
+      // The page reads the limit and the session; the account, its agents and its ledger entries. A purchase reads
+      // two limits and the session, the purchase twice, and the checkout twice.
       assert.deepStrictEqual(first, [5, 7])
       yield* Effect.replicateEffect(agentOf(owner), 5)
       yield* Effect.forEach(times(5, String), round)

@@ -1,4 +1,4 @@
-/** The design as far as a machine can check it: every text is legible in light and in dark. */
+/** The part of the design that a machine can check: every text is legible in light and in dark. */
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 

@@ -1,4 +1,4 @@
-/** Feeds as their readers get them. */
+/** Feeds as readers receive them. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { parseAtomFeed, parseJsonFeed } from "feedsmith"
@@ -76,7 +76,7 @@ layer(testServer())("A feed", (it) => {
       ] as const) {
         const isIt = ({ id = "" }) => id.endsWith(event_id)
         const entry = entries.find(isIt)
-        // Atom wants a time of the last change of each entry.
+        // Atom requires a time of the last change of each entry.
         assert.deepStrictEqual([entry?.published, entry?.updated], [published, time])
         const item = items.find(isIt)
         assert.isDefined(item)

@@ -21,7 +21,7 @@ const formOf = (page: Answer, what: string): Form => {
   return form
 }
 
-/** Every form there is, filled in so that it would work, and whether it did. */
+/** Every form of the site, filled in validly, with a check of its effect. */
 const everyForm = Effect.gen(function* () {
   const agent = yield* claimableByHttp({ operator_contact: "mailed@example.org" })
   const stranger = makeVisitor()
@@ -260,7 +260,7 @@ layer(testServer())("Every page", (it) => {
           for (const method of methods) {
             const { headers, status, text } = yield* send(method, path, { headers: sameOrigin })
             assert.isBelow(status, 500, path)
-            // A page that everybody sees alike may be kept, when the service says for how long; no other may.
+            // A public page may be cached for the time that the service states; no other page may.
             const isForAll = status === 200 && everybodysPages.has(path)
             assert.strictEqual(
               headers.get("content-security-policy"),

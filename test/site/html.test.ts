@@ -7,7 +7,7 @@ import { unescaped } from "../support/visitor.ts"
 const doctype = "<!doctype html>"
 const body = (text: string) => text.slice(doctype.length)
 
-/** Texts that browsers read as the beginning of markup, or as the end of what they stand in. */
+/** Texts that browsers read as the beginning of markup, or as the end of the surrounding element. */
 const Hostile = Schema.Array(
   Schema.Literals([
     "<",

@@ -41,11 +41,11 @@ import type { Visitor } from "../support/visitor.ts"
 const names =
   /Auspex|AI|Reference: (?:random walk|always neutral|[a-z]+)|Raise by|FOMC|gold|zzzz|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|example\.org|Newcomer|OPEC\+?|World Cup|Group A|home|draw|away|CRPS|docs\/scoring\.md|Gneiting|Raftery|Choe|Waudby-Smith|Ramdas|Python|JavaScript|curl|Markdown|openapi\.json|https?\b|\/health\/ready|agent(?=<\/bdi>| 的预测)|b>|[0-9a-f-]{36}|[0-9a-f]{8}/g
 
-/** Texts that stay as somebody wrote them: titles and summaries of events and tournaments, comments, code. */
+/** Texts of users and administrators, which stay unchanged: titles and summaries of events and tournaments, comments, code. */
 const written =
   /<(a|p)[^>]* href="\/(events|archive)\/[^"]*"[^>]*>.*?<\/\1>|<(p|div|blockquote)[^>]* dir="auto"[^>]*>.*?<\/\3>|<h1 dir="auto">OPEC.*?<\/h1>|<(code|pre|textarea)[^>]*>.*?<\/\4>|<(p|div)[^>]* lang="(?:en|zh)"[^>]*>.*?<\/\5>|<blockquote.*?<\/blockquote>|“[^”]*”/gs
 
-/** The texts of a drawing, for those who see it and for those who hear it. */
+/** The visible and the spoken texts of a drawing. */
 const spoken = / (?:aria-label|title|alt|placeholder)="([^"]*)"/g
 
 /** The Latin words of a page that are no names. */
@@ -58,7 +58,7 @@ const latinIn = (page: Answer) => {
   return words.match(/[A-Za-z]{4,}( [A-Za-z]{2,})*/g) ?? []
 }
 
-/** The jobs that the page of the status tells of. */
+/** The jobs that the status page lists. */
 const jobs = [
   ...readFileSync(new URL("../../src/jobs/Jobs.ts", import.meta.url), "utf8").matchAll(
     /singletonCron\(\s*"([^"]+)"/g
@@ -263,7 +263,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("A challenge on the si
       assert.include(pool, "已更正：管理员更正了判定依据。")
       assert.include(closed, "上涨 50 %、持平 30 %、下跌 20 %")
       assert.include(ordered, "平 70 %")
-      // The criteria in the reader's language come before the others.
+      // The criteria in the reader's language come first.
       assert.isBelow(closed.indexOf("相对开盘价"), closed.indexOf("Settles on the change"))
       yield* moveTo(plus(now, "100 days"))
       yield* Scoring.use((scoring) => scoring.settleDue)
@@ -288,18 +288,18 @@ layer(testServer())("The site global", (it) => {
       assert.include((yield* get("/nothing", browser)).text, "<h1>Page not found</h1>")
       assert.include((yield* get("/nothing?lang=zh", browser)).text, "<h1>找不到页面</h1>")
       assert.include(textOf(yield* get("/log?lang=zh")), allMessages.zh.checks.log.nothing)
-      // Links to pages that are in English alone do not carry the language.
+      // Links to pages that exist only in English do not carry the language.
       assert.include(page.text, 'href="/docs"')
       assert.include(page.text, 'href="/status?lang=zh"')
     })
   )
 })
 
-/** Owners' pages also have code, addresses, names of keys and models, and others' names for theirs. */
+/** Owners' pages also have code, addresses, and names of keys and models. */
 const ownNames =
   /<span lang="en">.*?<\/span>|https?:\/\/[\w./-]+|https|[\w-]+@example\.org|Stripe|Standard Webhooks|webhook(\.test)?|laptop|a test|swift-1|chat completions|messages|[a-z]+\.trash\.example/gs
 
-/** The Latin words of a page for one person, with its title and its texts for readers who do not see it. */
+/** The Latin words of a personal page, including its title and its texts for screen readers. */
 const latinOfOwner = (page: Answer) => {
   const { text } = page
   const title = /<title>(.*) · Auspex<\/title>/.exec(text)?.[1] ?? ""
@@ -352,7 +352,7 @@ const calledBy = Effect.fnUntraced(function* (owner: OperatorId) {
       from gateway_keys where owner_id = ${owner}::uuid`
 })
 
-/** Every page of an owner, and what its forms answer. */
+/** Every page of an owner, and the answers of its forms. */
 const pagesOf = Effect.fnUntraced(function* (visitor: Visitor, agentId: string, id: OperatorId) {
   const sql = yield* SqlClient.SqlClient
   const keyFields = { agent_id: agentId, name: "laptop", lifetime: "", credit_limit: "12.5" }

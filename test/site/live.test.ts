@@ -1,4 +1,4 @@
-/** Pages that are left open, in a real browser: they count down, show the reader's own time, and take in what happens. */
+/** Open pages in a real browser: they count down, show the reader's own time, and update themselves. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { Notices } from "../../src/services/Notices.ts"

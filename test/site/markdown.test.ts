@@ -1,4 +1,4 @@
-/** Markdown as pages show it: agents' texts, without HTML, pictures or headings of theirs. */
+/** Markdown on pages: agents' texts have no HTML, pictures or headings. */
 import { assert, describe, it } from "@effect/vitest"
 import { fragment } from "../../src/http/site/views/html.ts"
 import { document, userText } from "../../src/http/site/views/markdown.ts"

@@ -15,7 +15,7 @@ import { textOf, unescaped } from "../support/visitor.ts"
 /** An agent has a rank on pages from its first day on. */
 const ranked = { AUSPEX_RANK_MIN_DAYS: "1" }
 
-/** The address of the first link on a page that says this. */
+/** The address of the first link with this text. */
 const linkTo = (page: { readonly text: string }, words: RegExp): string => {
   const found = [...page.text.matchAll(/<a [^>]*href="([^"]*)"[^>]*>(.*?)<\/a>/gs)].find(([, , inner = ""]) =>
     words.test(inner.replaceAll(/<[^>]+>/g, "").trim())
@@ -24,7 +24,7 @@ const linkTo = (page: { readonly text: string }, words: RegExp): string => {
   return unescaped(found[1] ?? "")
 }
 
-/** Goes from the first page along links, or to what is typed into the search, and answers what stands there. */
+/** Follows links from the first page, or searches, and answers the text of the last page. */
 const walk = Effect.fnUntraced(function* (...steps: ReadonlyArray<RegExp | string>) {
   let page = yield* get("/")
   for (const step of steps) {

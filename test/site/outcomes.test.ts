@@ -1,4 +1,4 @@
-/** Outcomes, questions and answers as pages tell them. */
+/** Outcomes, questions and predictions as pages show them. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { creditNumber, forecastOf, formatOutcome, number, roughly } from "../../src/http/site/views/format.ts"

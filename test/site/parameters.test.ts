@@ -1,4 +1,4 @@
-/** Shared links carry parameters of others, on every page that there is. */
+/** Every page accepts links with parameters of other sites. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { pageMethods, pagePaths } from "../../src/http/site/paths.ts"
@@ -10,7 +10,7 @@ import { textOf } from "../support/visitor.ts"
 
 const environment = { AUSPEX_LIMIT_READS: "1000000/minute" }
 
-/** The text of a page without its reference: each page that refuses has another one. */
+/** The text of a page without its request id, which differs on every error page. */
 const withoutReference = (text: string): string =>
   text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "")
 

@@ -1,4 +1,4 @@
-/** The pages for everybody: what they show, to whom, of what size, and that texts in them stay text. */
+/** Public pages: their content, their readers, their size, and the escaping of texts in them. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -31,7 +31,7 @@ const linksOf = ({ text }: Answer): ReadonlyArray<string> =>
 const chosenIn = ({ text }: Answer): ReadonlyArray<string> =>
   [...text.matchAll(/aria-current="page">([^<]*)</g)].map(([, name = ""]) => name)
 
-/** The texts of the drawings for readers who do not see them. */
+/** The texts of the drawings for screen readers. */
 const drawingsOf = ({ text }: Answer): ReadonlyArray<string> =>
   [...text.matchAll(/role="img" aria-label="([^"]*)"/g)].map(([, label = ""]) => unescaped(label))
 
@@ -91,7 +91,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
       Effect.gen(function* () {
         yield* freshWeek
         const [honest, allIn] = [yield* claimedAgent("Honest"), yield* claimedAgent("All-in")]
-        // Both agents believe in bullish by 0.6, and three of five questions come so.
+        // Both agents answer bullish with confidence 0.6, and three of five questions come out so.
         for (let day = 0; day < 12; day++) {
           const now = yield* DateTime.now
           for (const [index, asset] of ["GC", "ES", "HG", "NG", "DXY"].entries()) {
@@ -295,7 +295,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
         assert.lengthOf(drawingsOf(open), 1)
         assert.match(drawingsOf(open)[0] ?? "", /^The price of GC .* ± 1 % around it\.$/)
         assert.include(textOf(open), "Closes in 3 hours")
-        // The card of a question tells how its answers split as the page does.
+        // The card of a question shows the same counts as its page.
         assert.include(textOf(open), "1: 1 up, 0 down, 0 flat")
         assert.include(
           textOf(yield* get("/challenges")),
@@ -420,7 +420,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
         assert.lengthOf(said, posts.length)
         for (const [index, markup] of said.toReversed().entries()) {
           const post = posts[index] ?? ""
-          // Markdown makes these, and links to addresses of the web.
+          // Markdown makes these elements, and links to web addresses.
           const made = [...markup.matchAll(/<(\/?[a-z0-9]+)([^>]*)>/g)]
           for (const [, name = "", attributes = ""] of made) {
             assert.match(
@@ -565,7 +565,7 @@ layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "2 seconds" } }))("Pages 
         canonical((yield* get("/leaderboard?mc_cid=x")).text),
         canonical((yield* get("/leaderboard")).text)
       )
-      // A known parameter is still read, and refused where it is wrong, whatever stands beside it.
+      // A known parameter is still read, and rejected if it is wrong, whatever other parameters are sent.
       for (const path of [
         "/?lang=xx&ref=hn",
         "/leaderboard?ref=hn&category=nothing",

@@ -1,4 +1,4 @@
-/** Questions that are made from fields: as the API asks them, and as pages title them. */
+/** Questions made from fields, as texts of the API and as titles of pages. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { allMessages } from "../../src/http/site/messages/messages.ts"

@@ -1,7 +1,6 @@
 /**
- * Eight weeks of schedules, as the site was reviewed with: afterwards pages of every kind are accessible, fit any
- * screen, no label covers another, no sentence about proof, rank or counts is false, and nothing is lacking that they
- * are read with.
+ * Eight weeks of schedules, with which the site was reviewed: then pages of every kind are accessible and fit any screen, no
+ * label covers another, no sentence about evidence, rank or counts is false, and no text is missing.
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, layer } from "@effect/vitest"
@@ -15,7 +14,7 @@ import { challengesIn, lackingIn } from "../support/holdings.ts"
 import { falseSentences } from "../support/sentences.ts"
 
 const weeks = 8
-/** The fewest questions that these weeks make of the trading days of eight futures and the days of ether. */
+/** The minimum number of questions of these weeks, from the trading days of eight futures and the days of ether. */
 const minSettled = 450
 
 /** Questions on series have no kind. */

@@ -1,4 +1,4 @@
-/** Links, cookies and codes are for one person's eyes: no log line and no span has any of them. */
+/** No log line and no span contains the links, cookies and codes of a person. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { claimableByHttp, linksMailedTo, signInFrom, signInLink } from "../support/agents.ts"

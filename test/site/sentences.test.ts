@@ -1,4 +1,4 @@
-/** Pages' sentences about proof, rank and counts, read one by one beside the API. */
+/** Pages' sentences about evidence, rank and counts, compared one by one with the API. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
 import { ReferenceAgents } from "../../src/services/ReferenceAgents.ts"
@@ -26,15 +26,15 @@ const environment = {
   AUSPEX_LIMIT_READS: "1000000/minute"
 }
 
-/** The number of days that prove that an agent that is always right and sure is not lucky. */
+/** The number of days of evidence for an agent that is always right and certain. */
 const provingDays = 13
 
 /** An agent that begins this many days later has days for one agent of an owner, and too few for one of two. */
 const lateDays = 4
 
 /**
- * One agent for each kind of proof: one beats the walk, one is as good later and shares its owner, one is worse than
- * the walk.
+ * One agent for each kind of evidence: one beats the random walk, one is as good but began later and has the same owner, one
+ * is worse than the walk.
  */
 const proven = Effect.fnUntraced(function* (start: DateTime.Utc) {
   const references = yield* ReferenceAgents

@@ -1,4 +1,4 @@
-/** The site as other places show it: the meta data of its pages, pictures, badges, frames, and the map for crawlers. */
+/** The site on other sites: metadata of pages, Open Graph images, badges, frames, and the sitemap for crawlers. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Latch } from "effect"
 import { TestClock } from "effect/testing"
@@ -67,7 +67,7 @@ layer(testServer())("Shared links", (it) => {
       const question = structuredOf((yield* get(`/challenges/${world.settled.id}`)).text)
       assert.strictEqual(question["@type"], "Question")
       assert.strictEqual((yield* get(`/challenges/${world.settled.id}x/picture.png`)).status, 404)
-      // Pages that only narrow results have one address.
+      // Pages that only narrow results have one canonical address.
       assert.include((yield* get("/challenges?status=resolved")).text, 'rel="canonical"')
     })
   )
@@ -151,7 +151,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("Badges and fr
       assert.notInclude(policy, "script-src")
       assert.notMatch(frame.text, /<script|<form|<iframe/)
       assert.include(frame.text, `/challenges/${world.open.id}"`)
-      // Nothing else may be framed.
+      // No other page may be framed.
       const page = yield* get(`/challenges/${world.open.id}`)
       assert.strictEqual(page.headers.get("x-frame-options"), "DENY")
     })

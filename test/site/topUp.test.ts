@@ -1,4 +1,4 @@
-/** The account page's credit, and the page that moves it to an agent, as a person with a browser meets them. */
+/** The credit on the account page, and the page that moves it to an agent, as a browser shows them. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Credits } from "../../src/services/Credits.ts"

@@ -1,11 +1,11 @@
-/** The sentences of the verifier in Chinese: each that it can say, and none that a stranger's text makes another of. */
+/** The Chinese sentences of the verifier: each sentence has a translation, and no text of a stranger imitates one. */
 import { readFileSync, readdirSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { inChinese } from "../../src/http/site/assets/inBrowser/verifierInChinese.ts"
 
 const folder = new URL("../../src/scoring/verifier/", import.meta.url)
 
-/** The source's texts for people: they begin with a capital or a value, and are no word of a format. */
+/** The source's texts for people: they begin with a capital or a value, and are no keyword of a format. */
 const textsIn = (file: string): ReadonlyArray<string> => {
   const source = readFileSync(new URL(file, folder), "utf8").replaceAll(/\/\*[^]*?\*\/|\/\/.*/g, "")
   return [...source.matchAll(/`([^`]*)`|"((?:[^"\\\n]|\\.)*)"/g)]

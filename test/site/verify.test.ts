@@ -1,4 +1,4 @@
-/** Checks of a proof in a real browser: the page says what the verifier finds. */
+/** Checks of a proof in a real browser: the page shows the verifier's results. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -17,7 +17,7 @@ import { settledFixture } from "../support/settledFixture.ts"
 
 const everything = Layer.merge(testServer(), chromium.layer)
 
-/** At an address that is not to be trusted the browser passes over one of our headers, and says so. */
+/** At an untrustworthy address the browser ignores one of our headers and reports that. */
 const reader = (options?: BrowserContextOptions) =>
   chromium.reader("Cross-Origin-Opener-Policy header has been ignored", options)
 
@@ -55,7 +55,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
           await page.goto(`/challenges/${challenge.id}`)
           await page.getByRole("link", { name: "Check Ada's prediction in the browser" }).click()
           assert.include(await outcomeOf(page), "The proof holds.", visit)
-          // The browser asks again for what it kept of the page.
+          // The browser revalidates its stored copy of the page.
           await page.waitForTimeout(1100)
           await page.reload()
           assert.include(await outcomeOf(page), "The proof holds.", `${visit}, again`)
@@ -71,7 +71,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
       const { does } = yield* reader()
       yield* does(async (page) => {
         const sentence = /[A-Za-z]{3,} [a-z]{2,} [a-z]{2,}/
-        // A question stands in the words that its administrator gave it.
+        // A question has its administrator's wording.
         const ownWords = (page: string) => page.replaceAll(challenge.question, "")
         await page.goto(`/verify?proof=/api/v1/log/proof/${right.commit}&lang=zh`)
         const found = await outcomeOf(page)

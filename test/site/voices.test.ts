@@ -1,6 +1,6 @@
 /**
- * The page of an event tells of a comment's author the rank, and the answer once that is public; an agent's own page
- * has its comments.
+ * The page of an event shows the rank of a comment's author, and its prediction once that is public. An agent's own page has
+ * its comments.
  */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
@@ -55,7 +55,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("Authors of co
       assert.match(own.text, /href="\/events\/[^"#]+#comment-/)
       assert.include(textOf(yield* get("/events")), `${"x".repeat(160)}…`)
 
-      // The most liked stand first, once there are more than these.
+      // The most liked comments come first, if there are more than fit.
       assert.notInclude(textOf(yield* get(page)), "Most liked")
       const others = yield* claimedAgents(4)
       const said = yield* Effect.forEach(others, (other, index) =>

@@ -1,4 +1,4 @@
-/** Search finds the words of every script, by whatever letters the locale of the database knows. */
+/** Search finds words of every script, even if the locale of the database does not know their letters. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -26,7 +26,7 @@ import { gatewayOf, servicesOn } from "../support/services.ts"
 import { withoutTriggers } from "../support/tampering.ts"
 import { textOf } from "../support/visitor.ts"
 
-/** A headline, and words of it as people type them: whole, begun, of one or two characters, in another case. */
+/** A headline, and words of it as people type them: whole, beginnings, one or two characters, another case. */
 const headlines = [
   ["Золото растёт на фоне санкций", ["Золото", "золото", "санкц", "РАСТЁТ", "растет"]],
   ["Ο χρυσός ανεβαίνει σε νέα υψηλά", ["χρυσός", "ΧΡΥΣΟΣ", "χρυσος", "υψηλά"]],
@@ -79,7 +79,7 @@ const names = [
   ["DeepOracle", ["deeporacle", "oracle", "Deep"]]
 ] as const
 
-/** Other rows of each table, more than are looked at without an index. */
+/** Other rows of each table, more than a search reads without an index. */
 const manyOthers = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* asOwner(sql`
@@ -114,7 +114,7 @@ for (const characters of oneIn(2, ["C", "C.UTF-8"])) {
         for (const [title, words] of headlines) {
           for (const word of words) yield* found("events", title, word)
         }
-        // A mark of SQL is a mark, and marks alone are no words.
+        // SQL's wildcards have no meaning in a search, and marks alone are no words.
         for (const word of ["%%", "__", "100%", "о_о", "、。", "🔥🔥", "zzzz", "鑫", "鑫 金", "x y"]) {
           assert.deepStrictEqual((yield* Search.use((search) => search.find(word))).events, [], word)
         }
@@ -192,7 +192,7 @@ for (const characters of oneIn(2, ["C", "C.UTF-8"])) {
   })
 }
 
-/** Texts that people type, and the asset that they mean. */
+/** Texts that people type, and the asset that each means. */
 const meant = [
   ["gold", "GC"],
   ["GOLD", "GC"],
