@@ -1,4 +1,4 @@
-/** The composition root: reads the settings, and puts the layers together. */
+/** The composition root: reads the settings and combines the layers. */
 // Compiles schemas to code at their first use: lists are encoded a third faster.
 import "effect/schema/SchemaJITCompiler/enable"
 import { hostname } from "node:os"
@@ -57,7 +57,7 @@ type LogFormat = telemetry.Observed["format"]
 
 interface Foundation {
   readonly databaseUrl: Redacted.Redacted
-  /** Of who migrates; none where the role of `databaseUrl` does it itself. */
+  /** The URL of the role that migrates; none if the role of `databaseUrl` migrates itself. */
   readonly ownerUrl: Option.Option<Redacted.Redacted>
   readonly tokenSecret: Redacted.Redacted
   readonly adminToken: Redacted.Redacted
@@ -69,7 +69,7 @@ const required = (name: string, value: Option.Option<Redacted.Redacted>) =>
     Effect.mapError(() => new SettingError({ message: `${name} must be set when DATABASE_URL is.` }))
   )
 
-/** With DATABASE_URL the secrets are the operator's; without it the first start makes everything itself. */
+/** With DATABASE_URL the operator sets the secrets; without it the first start makes everything itself. */
 const foundation = Effect.fn("foundation")(function* (config: Composition) {
   if (Option.isSome(config.databaseUrl)) {
     const given: Foundation = {
@@ -82,7 +82,7 @@ const foundation = Effect.fn("foundation")(function* (config: Composition) {
         ["Admin token", "AUSPEX_ADMIN_TOKEN"]
       ]
     }
-    // Of two programs with one memory of the log each would forget what the other has seen.
+    // Two processes must not share a data directory: each would overwrite the other's record of the log.
     yield* lock(config.dataDir)
     return given
   }
@@ -109,7 +109,7 @@ const foundation = Effect.fn("foundation")(function* (config: Composition) {
   return made
 })
 
-/** Those that are set, or that the file has. */
+/** The domains of the setting, or of its file. */
 const disposableDomains = Effect.fnUntraced(function* ({ disposableDomains: list }: Composition) {
   if ("domains" in list) return list.domains
   const unusable = (why: string) =>
@@ -123,7 +123,7 @@ const disposableDomains = Effect.fnUntraced(function* ({ disposableDomains: list
   )
 })
 
-/** `terms.md`, `privacy.md` and `imprint.md` of the data directory, as far as they are there. */
+/** The texts `terms.md`, `privacy.md` and `imprint.md` of the data directory, if they exist. */
 const legalTexts = Effect.fnUntraced(function* ({ dataDir }: Composition) {
   const [fs, path] = [yield* FileSystem.FileSystem, yield* Path.Path]
   const texts = yield* Effect.forEach(legalNames, (name) =>
@@ -141,7 +141,7 @@ const legalTexts = Effect.fnUntraced(function* ({ dataDir }: Composition) {
   return Object.fromEntries(texts.filter((each) => each !== null))
 })
 
-/** Without a name of its own the service writes as the host it is reached at. */
+/** The sender of mails; by default an address at the host of the service. */
 const senderOf = (config: Composition) =>
   Option.getOrElse(config.mailFrom, () => {
     const { hostname } = new URL(config.rules.baseUrl)
@@ -149,7 +149,7 @@ const senderOf = (config: Composition) =>
     return { name: "Auspex", address: `auspex@${isName ? hostname : "localhost"}` }
   })
 
-/** Fetches prices, if there is a source of them; what is not used is not loaded either. */
+/** Fetches prices, if a source is set. An unused source is not loaded. */
 const priceJob = ({ priceExchanges, replayDir, rules }: Composition) => {
   if (rules.priceSource === "none") return Layer.empty
   const source =
@@ -163,7 +163,7 @@ const priceJob = ({ priceExchanges, replayDir, rules }: Composition) => {
   return Jobs.prices.pipe(Layer.provide(PriceIngestion.layer), Layer.provide(Layer.unwrap(source)))
 }
 
-/** Looks up macro values, if there is a key for it. */
+/** Looks up macro values, if a key for them is set. */
 const macroValuesJob = ({ fredApiKey }: Composition) =>
   Option.match(fredApiKey, {
     onNone: () => Layer.empty,
@@ -179,7 +179,7 @@ const macroValuesJob = ({ fredApiKey }: Composition) =>
       )
   })
 
-/** Makes events of news feeds, if there is a list of them. */
+/** Makes events of news feeds, if a list of feeds is set. */
 const feedJob = ({ eventFeeds, rules }: Composition) =>
   Option.match(eventFeeds, {
     onNone: () => Layer.empty,
@@ -199,10 +199,10 @@ const feedJob = ({ eventFeeds, rules }: Composition) =>
       )
   })
 
-/** Asks the payment provider how open checkouts ended, if anything is for sale. */
+/** Asks the payment provider for the outcome of open checkouts, if credit is for sale. */
 const checkoutJob = ({ stripe }: Composition) => (Option.isSome(stripe) ? Jobs.checkouts : Layer.empty)
 
-/** How mail leaves. */
+/** The transport of mails. */
 const mailTransport = Effect.fn("mailTransport")(function* (config: Composition) {
   const sender = senderOf(config)
   if (Option.isSome(config.smtpUrl)) {
@@ -214,7 +214,7 @@ const mailTransport = Effect.fn("mailTransport")(function* (config: Composition)
   return { layer: MailTransport.files({ directory, sender }), fact }
 })
 
-/** What is to be known of an instance once it has started: a label, empty where the line before goes on, and a text. */
+/** A fact about a started instance: a label, empty to continue the line before, and a text. */
 type Fact = readonly [label: string, text: string]
 
 const operationsFact = (url: string | null, { isOpsPortSet, operations: { port } }: Composition): Fact => {
@@ -225,7 +225,7 @@ const operationsFact = (url: string | null, { isOpsPortSet, operations: { port }
   return ["Operations", `${url}/metrics, ${url}/health/ready${remark}`]
 }
 
-/** For a person at a terminal. */
+/** The banner for a person at a terminal. */
 const banner = ({ roles, rules: { baseUrl, site } }: Composition, facts: ReadonlyArray<Fact>) => {
   const serves = roles.includes("api")
   return [
@@ -249,7 +249,7 @@ const banner = ({ roles, rules: { baseUrl, site } }: Composition, facts: Readonl
   ].join("\n")
 }
 
-/** The same as fields of a log line. */
+/** The facts as fields of a log line. */
 const factFields = (facts: ReadonlyArray<Fact>): Readonly<Record<string, string>> => {
   const fields: Record<string, string> = {}
   let field = ""
@@ -260,7 +260,7 @@ const factFields = (facts: ReadonlyArray<Fact>): Readonly<Record<string, string>
   return fields
 }
 
-/** One line tells machines that the instance has started; a person gets a banner besides. */
+/** Announces the start: one line for machines, and a banner for a person. */
 const announce = (config: Composition, format: LogFormat, facts: ReadonlyArray<Fact>) =>
   Effect.logInfo("started").pipe(
     Effect.annotateLogs({
@@ -272,7 +272,7 @@ const announce = (config: Composition, format: LogFormat, facts: ReadonlyArray<F
     Effect.andThen(format === "pretty" ? Console.log(banner(config, facts)) : Effect.void)
   )
 
-/** Compares the log with what was signed of it before anything is added; and what is to be known of it. */
+/** Verifies the log against its signed checkpoints before anything is added, and returns the facts about it. */
 const logFacts = Effect.gen(function* () {
   const sequencer = yield* LogSequencer
   yield* sequencer.verifyAtStart
@@ -285,12 +285,13 @@ const logFacts = Effect.gen(function* () {
   return facts
 })
 
-/** What the gateway's file says; an operator has it read again by SIGHUP. */
+/** The configuration file of the gateway. An operator reloads it by SIGHUP. */
 const gatewayLayer = ({ gatewayConfig }: Composition) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const { reload } = yield* GatewayConfig.GatewayConfig
-      // Listened to all the time: without a listener the signal ends the process. Of several at once one is enough.
+      // The listener stays for the whole run, because SIGHUP without a listener ends the process. Several signals at
+      // once cause one reload.
       const hangUps = yield* Queue.sliding<void>(1)
       const listener = () => void Queue.offerUnsafe(hangUps, undefined)
       yield* Effect.acquireRelease(
@@ -315,7 +316,7 @@ const judged = ({ registrationBank, registrationJudgeModel }: Composition) => {
 const codeOf = ({ cause }: HttpServerError.ServeError): string =>
   Predicate.hasProperty(cause, "code") ? String(cause.code) : "?"
 
-/** One line that names the settings, where a listener finds its place taken. */
+/** One line that names the settings of an address that is in use. */
 const addressTaken =
   (place: string, advice: string) =>
   (error: HttpServerError.ServeError): Layer.Layer<unknown, SettingError> =>
@@ -323,7 +324,7 @@ const addressTaken =
       Effect.fail(new SettingError({ message: `cannot listen at ${place} (${codeOf(error)}): ${advice}.` }))
     )
 
-/** What listens, first of all: a port that is taken leaves no migrated database behind, and what a long start is at can be asked. */
+/** The listeners start before the database: a port in use leaves no migrated database behind, and health answers during a long start. */
 const listeners = (config: Composition, progress: () => string) => ({
   serving: listening({
     host: config.host,
@@ -338,7 +339,7 @@ const listeners = (config: Composition, progress: () => string) => ({
     )
   ),
   operated: operations.layer({ ...config.operations, rules: config.rules, progress }).pipe(
-    // A second instance on this machine starts as well; a port that is set is one that somebody asks at.
+    // A default port may be in use by a second instance on this machine; a port that the operator set must be free.
     Layer.catchTag("ServeError", (error) =>
       !config.isOpsPortSet && codeOf(error) === "EADDRINUSE"
         ? operations.layer({
@@ -397,7 +398,7 @@ const application = (config: Composition, format: LogFormat, instance: string) =
       return Layer.effectDiscard(
         Effect.flatMap(Health, attend).pipe(Effect.andThen(announce(config, format, known)))
       ).pipe(
-        // Nothing balances what does not serve.
+        // A process that serves nothing has no balancer to wait for.
         Layer.provideMerge(drainFirst(serves ? config.drainDelay : Duration.zero)),
         Layer.provide(running)
       )
@@ -434,7 +435,7 @@ const application = (config: Composition, format: LogFormat, instance: string) =
   return Layer.unwrap(started).pipe(Layer.provide(serves ? Layer.merge(operated, serving) : operated))
 }
 
-/** What went wrong at the start, in one line where it is the operator's to put right. */
+/** Explains a failed start, in one line if the operator can fix it. */
 const explain = (cause: Cause.Cause<unknown>) => {
   const error = Cause.squash(cause)
   const tags = [
@@ -450,7 +451,7 @@ const explain = (cause: Cause.Cause<unknown>) => {
   ]
   const known =
     error instanceof Error && Predicate.hasProperty(error, "_tag") && tags.includes(String(error._tag))
-  // The operating system's own words, such as "no space left on device".
+  // The operating system's own message, such as "no space left on device".
   if (Predicate.isTagged(error, "PlatformError")) return `auspex: ${rootCause(error).message}`
   return known ? `auspex: ${error.message}` : `auspex: the start failed\n${Cause.pretty(cause)}`
 }
@@ -472,7 +473,7 @@ const serve = (config: Composition) => {
   )
 }
 
-/** As `npm run migrate`: brings the database up to date, as the role that owns its tables, and ends. */
+/** `npm run migrate`: brings the database up to date as the role that owns its tables, and ends. */
 const migrate = Effect.fnUntraced(function* ({ database, databaseUrl, migrationUrl, rules }: Composition) {
   if (Option.isNone(databaseUrl)) {
     return yield* new SettingError({
@@ -506,7 +507,7 @@ const main = Effect.gen(function* () {
   Effect.provide(NodeServices.layer)
 )
 
-/** Only a signal interrupts it, and stopping in good order when asked to is a success: 130 would alert service managers. */
+/** Only a signal interrupts the process, and its orderly end is a success: 130 would alert service managers. */
 const teardown: Runtime.Teardown = (exit, onExit) => {
   const asked = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
   onExit(Exit.isSuccess(exit) || asked ? 0 : 1)
