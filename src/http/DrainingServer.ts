@@ -14,32 +14,35 @@ import { respondWhileStarting } from "./readiness.ts"
 /** Requests of one connection that run at a time; the next ones wait. */
 const maxInFlight = 8
 
-/** Requests that wait on one connection. Node parses all of what it has read, up to 64 KiB, and a request of 18 bytes takes much more memory. */
+/**
+ * Maximum of requests that wait on one connection. Node parses up to 64 KiB at once, and a parsed request needs much more
+ * memory than its bytes.
+ */
 const maxQueued = 100
 
 /** Unread bytes that a connection may keep without a time limit. */
 const maxUnread = 1024 * 1024
 
 export type ClosedFor =
-  /** Too many connections, in all or of one address. */
+  /** Too many connections, in total or of one address. */
   | "connections"
   | "address"
   /** Too many requests queued on one connection. */
   | "pipelining"
-  /** Answers are not read. */
+  /** The client does not read its answers. */
   | "unread"
 
 export interface ConnectionLimits extends ServerOptions {
   readonly maxConnections: number
   readonly maxConnectionsPerAddress: number
-  /** Whether an address is a trusted proxy's. */
+  /** The address belongs to a trusted proxy. */
   readonly isProxy: (address: string) => boolean
   /** A connection with more than `maxUnread` that reads nothing for this many milliseconds is closed. */
   readonly stallTimeout: number
   /** Unread bytes of all connections, above which those with the most are closed. */
   readonly maxUnreadOfAll: number
   readonly onClosed: (why: ClosedFor, address: string) => void
-  /** Answers what comes before anybody listens for requests. */
+  /** Answers requests that arrive before the application listens. */
   readonly unattended?: (request: IncomingMessage, response: ServerResponse) => void
 }
 
@@ -47,11 +50,11 @@ interface Connection {
   readonly socket: Socket
   readonly address: string
   readonly inFlight: Set<ServerResponse>
-  /** Several where the client pipelines. */
+  /** Several requests if the client pipelines. */
   readonly queue: Array<Received>
 }
 
-/** A request, and whether its client expects 100 Continue. */
+/** A request, with the event for clients that expect 100 Continue. */
 type Received = readonly [
   event: "request" | "checkContinue",
   request: IncomingMessage,
@@ -75,7 +78,7 @@ export class DrainingServer extends Server {
   /** Connections with a queued request that may begin, in order. */
   readonly #waiting = new Set<Connection>()
   #isTurnSet = false
-  /** Connections by address, without proxies. */
+  /** Connections by address, without those of proxies. */
   readonly #counts = new Map<string, number>()
 
   constructor(limits: ConnectionLimits) {
@@ -83,7 +86,7 @@ export class DrainingServer extends Server {
     this.#limits = limits
     this.maxConnections = limits.maxConnections
     this.on("drop", (dropped) => limits.onClosed("connections", countedAddress(dropped?.remoteAddress ?? "")))
-    // Node fires it when nothing was sent or received for that long, so not for a slow reader.
+    // Node fires this event when nothing was sent or received for the whole time, so never for a slow reader.
     this.timeout = limits.stallTimeout
     this.on("timeout", (socket) => this.#idle(socket))
     const looking = setInterval(() => this.#shed(), 1000).unref()
@@ -143,7 +146,7 @@ export class DrainingServer extends Server {
     this.#enqueue(connection)
   }
 
-  /** Queues the connection for its next request, if it has one that may begin. */
+  /** Queues the connection for its next request, if that may begin. */
   #enqueue(connection: Connection): void {
     if (connection.queue.length === 0 || connection.inFlight.size >= maxInFlight) return
     this.#waiting.add(connection)
@@ -156,7 +159,7 @@ export class DrainingServer extends Server {
     setImmediate(() => this.#beginNext())
   }
 
-  /** Begins one request a turn of the event loop, so that a burst of many connections does not keep others waiting. */
+  /** Begins one request a turn of the event loop, so that a burst on many connections does not delay others. */
   #beginNext(): void {
     this.#isTurnSet = false
     const [connection] = this.#waiting
@@ -229,7 +232,7 @@ export interface Timeouts extends ServerOptions {
   readonly stallTimeout?: number
 }
 
-/** For the headers, for the whole request, and between two reads of answers. */
+/** The limits cover the headers, the whole request, and the time between two reads of answers. */
 const defaultTimeouts = {
   headersTimeout: 5000,
   requestTimeout: 10_000,
@@ -322,7 +325,7 @@ const makeNodeServer = Effect.fnUntraced(function* ({ progress, rules, timeouts 
 type Listening = Parameters<typeof NodeHttpServer.layer>[1] & {
   readonly rules: Pick<Settings["Service"], "maxConnections" | "maxConnectionsPerAddress" | "trustedProxies">
   readonly timeouts?: Timeouts | undefined
-  /** What the start is at, while nothing is served yet. */
+  /** The current step of the start, while nothing is served yet. */
   readonly progress?: (() => string) | undefined
 }
 

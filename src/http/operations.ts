@@ -1,6 +1,6 @@
 /**
- * Metrics and health for operations, on a listener of their own that the public does not reach. It is unlimited, runs in
- * every role, is there before the start begins and until the end is over.
+ * Metrics and health on a listener of their own, which the public does not reach. It has no limits and runs in every role,
+ * from before the start until after the end.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { HttpMiddleware, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -16,9 +16,9 @@ import { notReady } from "./readiness.ts"
 export class Operations extends Context.Service<
   Operations,
   {
-    /** The listener's address; null when it is turned off. */
+    /** The listener's address; null if it is turned off. */
     readonly url: string | null
-    /** From now on, that the instance has started, its readiness is what this says. */
+    /** After the start this service answers the readiness. */
     readonly attend: (health: Health["Service"]) => Effect.Effect<void>
   }
 >()("auspex/http/Operations") {}
@@ -33,7 +33,7 @@ const nothingThere = HttpServerResponse.jsonUnsafe(
   { status: 404 }
 )
 
-/** Without a router: layers are built once, so this would be the public one. */
+/** Without a router: layers are built once, so a router here would be the public one. */
 const served = (progress: () => string) =>
   Layer.effect(
     Operations,

@@ -8,7 +8,7 @@ import { assets, wellKnown } from "./site/assets/assets.ts"
 import { nearest } from "../services/domain/nearest.ts"
 import { tileWidth } from "../services/TransparencyLog.ts"
 
-/** Served beside the API. */
+/** Paths outside of the HttpApi. */
 export const documents = {
   openapi: "/openapi.json",
   docs: "/docs",
@@ -73,12 +73,12 @@ interface KnownPath {
   readonly methods: ReadonlySet<string>
 }
 
-/** Paths are case-sensitive, as they are to proxies and readers of logs. */
+/** Paths are case-sensitive, as in proxies and log readers. */
 export const matching = { caseSensitive: true, ignoreDuplicateSlashes: false } as const
 
 const takenMethods: ReadonlySet<string> = new Set([...methodsByPath.values()].flatMap((each) => [...each]))
 
-/** The label of a method in metrics: only methods that the path takes have their own. */
+/** The label of a method in metrics; methods that the path does not accept share one label. */
 export const methodLabel = (method: string, known: KnownPath | undefined): string =>
   (known?.methods ?? takenMethods).has(method) ? method : "other"
 
@@ -88,7 +88,7 @@ for (const [path, methods] of methodsByPath) {
   router.on("GET", `/${path.slice(1)}`, { path, methods })
 }
 
-/** Paths without parameters, which are found without a search. */
+/** Paths without parameters are found without a search. */
 const plainPaths = new Map(
   [...methodsByPath]
     .filter(([path]) => !/[:*]/.test(path))
@@ -97,7 +97,7 @@ const plainPaths = new Map(
 
 const isParameter = (segment: string): boolean => /^[:*]/.test(segment)
 
-/** Segments that are no parameters, and those of a request at the same places; without what all paths begin with. */
+/** Segments of a request at the places of the template's fixed segments, without the common beginning of all paths. */
 const fixedSegments = (template: ReadonlyArray<string>, segments: ReadonlyArray<string>): string =>
   segments.filter((_, index) => !isParameter(template[index] ?? "")).join("/")
 
@@ -119,7 +119,7 @@ const named = [...methodsByPath]
 
 const challengePaths = ["challenges", "macro/challenges", "price-events/challenges"]
 
-/** The same call of challenges of another type, or of any. */
+/** The call at the same path of another challenge type. */
 const ofAnotherType = (path: string): string | undefined => {
   const known = challengePaths
     .map((each) =>
@@ -136,7 +136,7 @@ type Segments = ReadonlyArray<string>
 const withoutEach = (segments: Segments): ReadonlyArray<Segments> =>
   segments.map((_, index) => segments.toSpliced(index, 1))
 
-/** A template beside a path of its length; where one of the two has one segment more, without each of those in turn. */
+/** Pairs of a template and a path of equal length: if one has a segment more, each of its segments is left out in turn. */
 const aligned = (template: Segments, segments: Segments): ReadonlyArray<readonly [Segments, Segments]> => {
   switch (template.length - segments.length) {
     case 0:
@@ -150,7 +150,7 @@ const aligned = (template: Segments, segments: Segments): ReadonlyArray<readonly
   }
 }
 
-/** The call of a path that lacks its beginning or a segment, or has one too many: the one that most of it is as sent. */
+/** The call whose path lacks its beginning or a segment, or has one too many; the one with the longest match. */
 const misplaced = (segments: Segments, among: typeof named): string | undefined => {
   const [best] = among
     .flatMap(({ called, template }) =>
@@ -163,17 +163,17 @@ const misplaced = (segments: Segments, among: typeof named): string | undefined 
   return best?.called
 }
 
-/** The call that was probably meant by a path at which there is nothing. */
+/** The call that was probably meant by an unknown path. */
 export const nearestPath = (path: string): string | undefined => {
   const segments = segmentsOf(path)
-  // Who calls the API means no page of the site.
+  // A request to the API does not mean a page of the site.
   const among = path.startsWith("/api/") ? named.filter((each) => each.path.startsWith("/api/")) : named
   return (
     ofAnotherType(path) ??
     misspelt(
       path,
       segments,
-      // A parameter would take any word that is misspelt.
+      // A parameter would match any misspelt word.
       among.filter(({ template }) => !template.some(isParameter))
     ) ??
     misplaced(segments, among) ??
@@ -222,7 +222,7 @@ interface TilePath {
 }
 
 const level = "entries|\\d|[1-5]\\d|6[0-3]"
-// Five groups number more tiles than any log has; with six the number would not be exact.
+// Five groups number more tiles than any log has; the number of six would not be exact.
 const index = "(?!x000/)(?:x\\d{3}/){0,4}\\d{3}"
 const width = "[1-9]\\d{0,2}"
 const tileShape = new RegExp(

@@ -1,4 +1,4 @@
-/** The HTTP server: the API and its documents, behind the edge. Needs the services; knows no layer. */
+/** The HTTP server: the API and its documents, behind the edge. It needs the services and knows no layer. */
 import { Effect, Layer } from "effect"
 import type { Duration } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
@@ -73,13 +73,13 @@ const routes = Layer.mergeAll(
   edge.layer
 )
 
-/** A span is named by its route, so that a thousand challenges are one line in a trace view. */
+/** The name of a span is its route, so that requests for a thousand challenges are one line in a trace view. */
 const spanNames = Layer.succeed(
   HttpMiddleware.SpanNameGenerator,
   (request) => `${request.method} ${knownPath(request.url)?.path ?? "unknown"}`
 )
 
-/** Everything over HTTP; the server to listen with is provided by the composition root. */
+/** All of HTTP; the composition root provides the server that listens. */
 export const layer = HttpRouter.serve(routes, {
   routerConfig: matching,
   disableLogger: true,
@@ -87,8 +87,8 @@ export const layer = HttpRouter.serve(routes, {
 }).pipe(Layer.provide([spanNames, redaction.layer, edge.sampling]), Layer.provide(limits.unidentified))
 
 /**
- * Stopping begins here: for `delay` the instance is not ready and still serves, so that balancers send no more; then nothing
- * new is taken while what is in flight is finished. To be built last.
+ * Begins the shutdown: for `delay` the instance is not ready but still serves, so that balancers send no more; then it
+ * finishes requests in flight and accepts no new ones. Build this layer last.
  */
 export const drainFirst = (delay: Duration.Duration) =>
   Layer.effectDiscard(
