@@ -97,7 +97,7 @@ const plainPaths = new Map(
 
 const isParameter = (segment: string): boolean => /^[:*]/.test(segment)
 
-/** Segments of a request at the places of the template's fixed segments, without the common beginning of all paths. */
+/** The segments of a request at the places of the template's fixed segments. */
 const fixedSegments = (template: ReadonlyArray<string>, segments: ReadonlyArray<string>): string =>
   segments.filter((_, index) => !isParameter(template[index] ?? "")).join("/")
 

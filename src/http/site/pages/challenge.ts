@@ -166,7 +166,7 @@ const rightOnes = (terms: Challenge, result: Results["result"], t: Messages): Ht
 
 /**
  * The best score of an agent, if all predictions are on one page: a right answer, or a number that scores above the
- * reference. Agents with an equal score are counted.
+ * score without skill. Agents with an equal score are counted.
  */
 const bestCall = (frame: Frame, { next_cursor, predictions }: Results): Html => {
   const calls = predictions.flatMap(({ agent_id, agent_name, is_correct, reference, score }) =>

@@ -78,11 +78,11 @@ export const side = (direction: Direction, isYesOrNo = false, t = allMessages.en
 export const categoryName = (category: string, { categories } = allMessages.en): string =>
   categories[category] ?? category
 
-/** The time between the deadline of a question and its end. */
+/** The time from a question's deadline until it is decided. */
 export const horizonName = (horizon: string, { horizons } = allMessages.en): string =>
   horizons[horizon] ?? horizon
 
-/** The name of an agent's model, with its provider unless the name begins with it. */
+/** Provider, name and version of an agent's model; without the provider if the name begins with it. */
 export const modelOf = (of: {
   readonly model_name: string | null
   readonly model_provider: string | null
