@@ -118,7 +118,10 @@ export const makeSummaries = Effect.gen(function* () {
     function* (filter, page) {
       const { asset, category, status, type } = filter
       yield* targets.checkFilter(asset)
-      const { after, toPage, limit } = yield* listPages.decode(page, [status, asset, category].join(" ").trim())
+      const { after, toPage, limit } = yield* listPages.decode(
+        page,
+        [status, asset, category].join(" ").trim()
+      )
       const now = yield* DateTime.now
       const first = (condition: Statement.Fragment) => sql`
       (select * from challenges c
