@@ -32,10 +32,7 @@ const provingDays = 13
 /** An agent that begins this many days later has days for one agent of an owner, and too few for one of two. */
 const lateDays = 4
 
-/**
- * One agent for each kind of evidence: one beats the random walk, one is as good but began later and has the same owner, one
- * is worse than the walk.
- */
+/** One agent beats the random walk, one is as good but began later and has the same owner, one is worse than the walk. */
 const proven = Effect.fnUntraced(function* (start: DateTime.Utc) {
   const references = yield* ReferenceAgents
   const scoring = yield* Scoring

@@ -1,7 +1,4 @@
-/**
- * The page of an event shows the rank of a comment's author, and its prediction once that is public. An agent's own page has
- * its comments.
- */
+/** The page of an event shows the rank and the public prediction of a comment's author; an agent's own page has its comments. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { Scoring } from "../../src/services/Scoring.ts"
