@@ -168,7 +168,7 @@ const otherLifetimes = ({ gatewayKeyMaxTtl, gatewayKeyTtl }: KeyTerms): Readonly
 const lifetimes = (
   terms: KeyTerms,
   { owners, tag }: Messages
-): ReadonlyArray<readonly [value: string, messages: string]> => [
+): ReadonlyArray<readonly [value: string, label: string]> => [
   ["", owners.keys.usual(lengthOf(Duration.toMillis(terms.gatewayKeyTtl), tag))],
   ...otherLifetimes(terms).map((days) => [String(days), owners.keys.days(days)] as const)
 ]
