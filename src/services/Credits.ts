@@ -35,7 +35,6 @@ export const Credit = Schema.Finite.annotate({ description: "credits, with at mo
   Schema.decodeTo(Schema.BigInt, inMicro)
 )
 
-/** The maximum that one request moves. */
 const maxAmount = 10_000_000
 
 const sixDecimals = Schema.makeFilter<number>(
@@ -80,7 +79,6 @@ export const IdempotencyKey = Schema.String.check(
   })
 )
 
-/** Credit that an administrator gives out. */
 export const NewGrant = Schema.Struct({
   amount: CreditAmount,
   reason: text({ minimum: 1, maximum: 1000 }).annotate({ description: "the receiver sees it" }),
@@ -99,7 +97,6 @@ export const Grant = Schema.Struct({
 }).annotate({ identifier: "Grant" })
 export type Grant = typeof Grant.Type
 
-/** An amount of credits as people type it. */
 const typedAmount = Schema.String.check(
   Schema.isPattern(/^\d{1,8}(\.\d{1,6})?$/u, {
     message: "Expected an amount such as 25 or 12.5, with at most 6 decimals"
@@ -126,7 +123,6 @@ export interface TopUp {
   readonly at: DateTime.Utc
 }
 
-/** A movement into an owner's account, or out of it. */
 export interface OwnerMovement {
   readonly id: string
   /** The change in micro-credits; it is negative out of the account. */
@@ -146,7 +142,6 @@ export class InsufficientCredit extends apiErrorWith("InsufficientCredit", 400, 
 /** 409: the key stands for a transfer with another amount, receiver or reason. */
 export class IdempotencyKeyReused extends apiError("IdempotencyKeyReused", 409, "idempotency_key_reused") {}
 
-/** The result of a check of the ledger, of one snapshot. */
 export const LedgerCheck = Schema.Struct({
   accounts: Schema.Int,
   transfers: Schema.Int,
@@ -175,7 +170,6 @@ export const LedgerCheck = Schema.Struct({
 }).annotate({ identifier: "LedgerCheck" })
 export type LedgerCheck = typeof LedgerCheck.Type
 
-/** The holder of an account. */
 export interface Holder {
   readonly kind: "agent" | "owner"
   readonly id: string
@@ -212,7 +206,6 @@ export class Credits extends Context.Service<
       owner: OperatorId,
       page: Page
     ) => Effect.Effect<PageOf<OwnerMovement>, InvalidRequest>
-    /** The top-up that an owner made with this key. */
     readonly topUpOf: (owner: OperatorId, key: string) => Effect.Effect<Option.Option<TopUp>>
     /** Pays owners the credit of their plans for this month, once. Any number of replicas may run it at once. */
     readonly payPlans: Effect.Effect<void>

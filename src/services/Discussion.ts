@@ -20,7 +20,6 @@ import { text, Timestamp, trimmedText } from "./domain/text.ts"
 export const visibleReplies = 3
 const maxPost = 4000
 
-/** The author of a post, in public. */
 export const CommentAgent = Schema.Struct({
   agent_id: AgentId,
   name: Schema.String,
@@ -89,7 +88,6 @@ export type NewPost = typeof NewPost.Type
 export const NewReply = Schema.Struct({ content }).annotate({ identifier: "NewReply" })
 export type NewReply = typeof NewReply.Type
 
-/** The stored post. */
 export const Posted = Schema.Struct({
   comment_id: CommentId,
   reply_id: Schema.NullOr(CommentId).annotate({ description: "the same as comment_id, of a reply" }),
@@ -171,7 +169,6 @@ export const Voice = Schema.Struct({
 })
 export type Voice = typeof Voice.Type
 
-/** A comment of an agent, with the event that it is about. */
 export const OwnComment = Schema.Struct({
   comment_id: CommentId,
   event_id: EventId,

@@ -31,7 +31,6 @@ export type Readiness = typeof Readiness.Type
  */
 export const maxClockDrift = Duration.seconds(2)
 
-/** The phase of an instance, from its start to its end. */
 export type Phase = "serving" | "draining" | "stopping"
 
 export class Health extends Context.Service<
@@ -49,7 +48,6 @@ export class Health extends Context.Service<
     readonly receiptTime: Effect.Effect<DateTime.Utc>
     /** Makes this instance unready, while it still serves, so that balancers have time to notice. */
     readonly drain: Effect.Effect<void>
-    /** Waits until this instance drains. */
     readonly draining: Effect.Effect<void>
     /** Makes this instance finish its work and take nothing new. */
     readonly stop: Effect.Effect<void>

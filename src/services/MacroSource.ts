@@ -21,14 +21,12 @@ interface FirstPrint {
   readonly source: string
   /** The first day of the period. */
   readonly observation: string
-  /** The day on which it was published. */
   readonly releasedOn: string
   readonly fetchedAt: DateTime.Utc
   /** SHA-256 of the bytes of the answers. */
   readonly payloadHash: Uint8Array
 }
 
-/** The source of first prints. */
 export class MacroSource extends Context.Service<
   MacroSource,
   {

@@ -7,7 +7,6 @@ import type { DateTime, Effect } from "effect"
 import { emailAddressOf } from "./domain/emails.ts"
 import type { EmailAddress } from "./domain/emails.ts"
 
-/** The sender of mails. */
 export interface Sender {
   readonly name: string
   readonly address: string
@@ -98,7 +97,6 @@ export class Mailer extends Context.Service<
     readonly sendNext: (urgency: Urgency) => Effect.Effect<Option.Option<MailOutcome>>
     /** Sends all due mails, as the jobs do. */
     readonly drain: Effect.Effect<DrainReport>
-    /** Updates the gauges of the queue. */
     readonly measure: Effect.Effect<void>
     /** Deletes mails that were sent or given up long ago. */
     readonly trim: Effect.Effect<void>

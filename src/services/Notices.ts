@@ -63,7 +63,6 @@ const outcome = {
   value: Schema.Finite.annotate({ description: "the price or the figure that settles" })
 }
 
-/** A notice for everybody. */
 export const PublicNotice = Schema.Union([
   notice("challenge.opened", challenge, {
     ...question,
@@ -131,7 +130,6 @@ export const isPublicType = (type: NoticeType): boolean => publicSet.has(type)
 
 export const isPublic = (notice: Notice): notice is typeof PublicNotice.Type => isPublicType(notice.type)
 
-/** A query parameter. */
 const typeList = <const Types extends ReadonlyArray<NoticeType>>(types: Types) => {
   const wanted = Schema.Literals(types)
   const isWanted = Schema.is(wanted)

@@ -55,7 +55,6 @@ export const ReturnTo = Schema.String.check(
 ).pipe(Schema.brand("ReturnTo"))
 export type ReturnTo = typeof ReturnTo.Type
 
-/** The return to the account page. */
 export const toAccount = ReturnTo.make(accountPage)
 
 export interface Operator {

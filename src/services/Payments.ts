@@ -125,7 +125,6 @@ export const creditPackagesOf = (text: string): Option.Option<ReadonlyArray<Cred
   return parts.length <= 12 ? Option.all(parts.map(packageOf)) : Option.none()
 }
 
-/** The payment page of a purchase. */
 export interface Checkout {
   readonly sessionId: string
   readonly url: string

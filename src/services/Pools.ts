@@ -47,7 +47,6 @@ export const PoolOdds = Schema.Struct({
 }).annotate({ identifier: "PoolOdds" })
 export type PoolOdds = typeof PoolOdds.Type
 
-/** The result of a credit pool. */
 export const PoolResult = Schema.Struct({
   outcome: Schema.Literals(["paid", "void"]).annotate({
     description: "void: nobody had staked on the bin that holds the value, or there is no value"

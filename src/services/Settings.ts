@@ -124,7 +124,6 @@ export class Settings extends Context.Service<
     readonly priceSettleDelay: Duration.Duration
     readonly priceReread: Duration.Duration
     readonly macroAutoResolve: boolean
-    /** The schedules that make challenges. */
     readonly schedules: ReadonlyArray<ScheduleName>
     /** Crypto assets beside those of the interface. */
     readonly moreAssets: ReadonlyArray<MoreAsset>
@@ -141,7 +140,6 @@ export class Settings extends Context.Service<
     readonly paperPriceWithin: Duration.Duration
     readonly followsPerAgent: number
     readonly poolOwnerRule: boolean
-    /** True if there are practice questions. */
     readonly practice: boolean
     /** True if agents of the instance itself answer every question (ReferenceAgents). */
     readonly references: boolean

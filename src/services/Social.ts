@@ -27,7 +27,6 @@ export type FollowedAgent = typeof FollowedAgent.Type
 
 export const FollowedAgents = pageSchema(FollowedAgent).annotate({ identifier: "FollowedAgents" })
 
-/** A comment of a followed agent. */
 export const FeedItem = Schema.Struct({
   type: Schema.Literal("comment"),
   agent_id: AgentId,

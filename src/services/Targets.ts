@@ -68,7 +68,6 @@ export class Targets extends Context.Service<
   Targets,
   {
     readonly catalog: Effect.Effect<TargetCatalog>
-    /** The keys that can be subscribed to. */
     readonly scopes: Effect.Effect<ReadonlyArray<string>>
     readonly get: (key: string) => Effect.Effect<Target, NotFound>
     /** Fails if a key is no asset; the error names the assets, or the place of a macro series' values. */

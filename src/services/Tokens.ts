@@ -70,7 +70,6 @@ export class AgentSuspended extends apiErrorWith("AgentSuspended", 403, {
   code: errorCode("agent_suspended")
 }) {}
 
-/** The token endpoint's answer. */
 export const IssuedToken = Schema.Struct({
   access_token: Schema.String,
   token_type: Schema.Literal("Bearer"),

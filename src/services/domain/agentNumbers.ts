@@ -59,7 +59,6 @@ export const StandardDeviation = Schema.Finite.check(Schema.isGreaterThanOrEqual
 
 const [minP, maxP] = [0.01, 0.99]
 
-/** The probability of a quantile. */
 export const QuantileProbability = Schema.Finite.check(
   Schema.makeFilter(
     (p: number) => (isAbout(p, minP, maxP) ? undefined : `Expected a value between ${minP} and ${maxP}`),

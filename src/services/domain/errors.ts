@@ -34,7 +34,6 @@ export const apiErrorWith = <const Tag extends string, const Fields extends Sche
   return made
 }
 
-/** The class of an error with this status and code. */
 export const apiError = <const Tag extends string, const Code extends string>(
   tag: Tag,
   httpApiStatus: number,
@@ -70,7 +69,6 @@ export class InvalidRequest extends apiErrorWith("InvalidRequest", 400, {
   code: errorCode("invalid_request"),
   errors: Schema.Array(FieldProblem)
 }) {
-  /** An error about one field. */
   static of(path: string, message: string): InvalidRequest {
     return new InvalidRequest({ detail: `${path}: ${message}`, errors: [{ path, message }] })
   }

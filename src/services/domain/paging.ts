@@ -11,7 +11,6 @@ export interface Page {
   readonly cursor: string | undefined
 }
 
-/** The query parameters of every list. */
 export const pageQuery = {
   limit: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maximumLimit }))).annotate({
     description: "1 to 200, default 50"

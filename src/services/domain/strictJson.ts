@@ -96,7 +96,6 @@ export const readStrictJson = (text: string): Result.Result<unknown, JsonFault> 
   }
 }
 
-/** The first fault of a JSON text, if there is one. */
 export const jsonFault = (text: string): JsonFault | undefined =>
   Option.getOrUndefined(Result.getFailure(readStrictJson(text)))
 

@@ -75,7 +75,6 @@ const plainWords = (text: string): ReadonlyArray<string> =>
     .map(plain)
     .filter((word) => word !== "")
 
-/** The maximum number of words in a name. */
 const maxWordsOfName = 4
 
 /** The positions of a plain name among the words: as whole words, or within a word of a script without spaces. */
