@@ -1,6 +1,7 @@
 /**
- * A separate program: an anonymous client that tries to stop the service by cheap requests, from an address of its own
- * (`127.0.0.2`), at a bounded pace, for a given time. It prints as JSON how often it did each thing and the answers.
+ * A separate program: an anonymous client that tries to stop the service by cheap requests, from an address of its own (`127.0.0.2`),
+ * at a bounded pace, for a given time. It prints as JSON how often it did each thing and the answers.
+ *
  * `node test/support/hostileClient.ts URL SECONDS CHALLENGE_ID GATEWAY_KEY`
  */
 import { METHODS, request } from "node:http"

@@ -1,8 +1,9 @@
 /**
  * Verifiers of transparency logs by other authors.
- * Go's sumdb covers all parts that concern us: note signature, record inclusion, tiles. It is available if Debian's
- * golang-go and golang-golang-x-mod-dev are installed. Sigstore's Verifier checks a log's checkpoint and inclusion
- * first and then the entry's content, which is of no kind that it knows: it has to get that far.
+ *
+ * Go's sumdb covers all parts that concern us: note signature, record inclusion, tiles. It is available if Debian's golang-go and
+ * golang-golang-x-mod-dev are installed. Sigstore's Verifier checks a log's checkpoint and inclusion first and then the entry's
+ * content, which is of no kind that it knows: it has to get that far.
  */
 import { execFile } from "node:child_process"
 import { createPublicKey } from "node:crypto"

@@ -1,8 +1,9 @@
 /**
  * Finds connections that have fallen silent. A server's time limit for a statement never arrives where packets are lost, so each
- * statement also has a limit here: after it the connection is destroyed, and its callers fail. Time is counted in looks at the
- * connections, not read from a clock: a process that was stopped for a while finds the answers that arrived meanwhile before its next
- * look.
+ * statement also has a limit here: after it the connection is destroyed, and its callers fail.
+ *
+ * Time is counted in looks at the connections, not read from a clock: a process that was stopped for a while finds the answers that
+ * arrived meanwhile before its next look.
  */
 import { Clock, Duration, Effect } from "effect"
 

@@ -1,8 +1,10 @@
 /**
- * Stakes in credit pools. Stakes that arrive together are taken in one transaction, each with an outcome of its own. Stakes of a pool
- * take turns by `for no key update` on its challenge. Predictions (`for key share`) do not wait for that lock, settlements (`for
- * update`) do; rows that a later statement of the transaction reads cannot change any more. Rows are locked in the order of their
- * ids, challenges before accounts. Rows are found by key, one probe a stake, since a prepared plan serves any number of stakes.
+ * Stakes in credit pools. Stakes that arrive together are taken in one transaction, each with an outcome of its own.
+ *
+ * Stakes of a pool take turns by `for no key update` on its challenge. Predictions (`for key share`) do not wait for that lock,
+ * settlements (`for update`) do; rows that a later statement of the transaction reads cannot change any more. Rows are locked in the
+ * order of their ids, challenges before accounts. Rows are found by key, one probe a stake, since a prepared plan serves any number
+ * of stakes.
  */
 import { DateTime, Duration, Effect, Layer, Option, Schema, Semaphore, Array as Arr } from "effect"
 import { SecureRandom } from "effect/crypto"
