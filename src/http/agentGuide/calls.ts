@@ -20,7 +20,7 @@ export interface Call {
   readonly id: string
   readonly group: string
   readonly method: string
-  /** With `{names}` for parameters. */
+  /** The path, with `{names}` for parameters. */
   readonly path: string
   readonly credential: "none" | "token or none" | "token" | "token or key" | "key"
   /** The scope; where the body decides, that of an empty body. */
