@@ -1,6 +1,10 @@
+import { enableCompileCache } from "node:module"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer } from "vitest/node"
 import type { TestSpecification } from "vitest/node"
+
+// The same place as in test/support/globalSetup.ts, for what this process loads itself.
+enableCompileCache("node_modules/.cache/node")
 
 const longest =
   /\/test\/(log\/(audit|tampering)|ops\/(fuzz|plans|mistakes)|challenges\/openPredictions|cli\/(admin|demo)|site\/(verify|browser|accessibility))\./

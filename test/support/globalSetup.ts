@@ -1,6 +1,8 @@
 // @effect-diagnostics processEnv:off globalConsole:off -- what vitest runs by itself takes and tells its settings as any program
 /** One embedded PostgreSQL for the whole run, with a migrated template that every test database is copied from. */
-import { randomInt } from "node:crypto"
+import { spawnSync } from "node:child_process"
+import { createHash, randomInt } from "node:crypto"
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -38,38 +40,93 @@ const impatient = {
 
 const templateDatabase = "auspex_template"
 
-export default async function setup(project: TestProject) {
-  const scratch = scratchDirectory()
-  const compiled = join(scratch, "compiled")
-  const scope = Scope.makeUnsafe()
-  const started = EmbeddedPostgres.start({ dataDir: join(scratch, "postgres"), settings: impatient }).pipe(
-    Effect.provideService(Scope.Scope, scope)
-  )
-  const { ownerUrl, url } = await Effect.runPromise(started)
-  const owner = Database.client(ownerUrl)
-  const running = new URL(Redacted.value(url))
+const project = join(import.meta.dirname, "../..")
+
+/** Runs follow each other faster when each finds the work of those before it. */
+const cache = join(project, "node_modules/.cache")
+
+const clusters = join(cache, "test-cluster")
+
+/** The files that decide what the cluster and its template hold. */
+const sources = [
+  "package-lock.json",
+  "src/layers/embedded/*.ts",
+  "src/layers/postgres/{Database,connection}.ts",
+  "src/layers/postgres/schema/**/*.ts",
+  "test/support/{databaseTime,globalSetup}.ts"
+]
+
+/** Where the cluster of these files is kept for the next runs of this account. */
+const keptCluster = () => {
+  const hash = createHash("sha256").update(String(process.getuid?.()))
+  for (const path of globSync(sources, { cwd: project }).sort()) {
+    hash.update(path).update(readFileSync(join(project, path)))
+  }
+  return join(clusters, hash.digest("hex").slice(0, 16))
+}
+
+/** Copies a folder with its owners and modes; another run may remove it meanwhile. */
+const copied = (from: string, to: string) => {
+  if (existsSync(from) && spawnSync("cp", ["-a", from, to]).status === 0) return true
+  removed(to)
+  return false
+}
+
+/** Keeps this cluster in place of those of other files. */
+const keep = (dataDir: string, kept: string) => {
+  // A copy would name the cluster of the original.
+  if (existsSync(join(dataDir, "postgres-location"))) return
+  removed(clusters)
+  mkdirSync(clusters, { recursive: true })
+  const unfinished = `${kept}.new-${process.pid}`
+  if (!copied(dataDir, unfinished)) return
+  try {
+    renameSync(unfinished, kept)
+  } catch {
+    // Another run has kept the same.
+    removed(unfinished)
+  }
+}
+
+const started = (dataDir: string) => EmbeddedPostgres.start({ dataDir, settings: impatient })
+
+/** Makes a cluster with the migrated template, and stops it again. */
+const makeTemplate = Effect.fnUntraced(function* (dataDir: string) {
+  const { ownerUrl, url } = yield* started(dataDir)
+  const create = SqlClient.SqlClient.use((sql) => sql`create database ${sql(templateDatabase)}`)
+  yield* Effect.provide(create, Database.client(ownerUrl))
   const template = new URL(Redacted.value(ownerUrl))
   template.pathname = `/${templateDatabase}`
-  await Effect.runPromise(
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`create database ${sql(templateDatabase)}`
-    }).pipe(Effect.provide(owner))
+  const templateUrl = Redacted.make(template.href)
+  yield* Database.migrate({
+    url: templateUrl,
+    site: "global",
+    runsAs: new URL(Redacted.value(url)).username
+  })
+  yield* Effect.provide(followingTestClock, Database.client(templateUrl))
+}, Effect.scoped)
+
+export default async function setup(vitest: TestProject) {
+  const scratch = scratchDirectory()
+  const dataDir = join(scratch, "postgres")
+  const kept = keptCluster()
+  if (!copied(kept, dataDir)) {
+    await Effect.runPromise(makeTemplate(dataDir))
+    keep(dataDir, kept)
+  }
+  const scope = Scope.makeUnsafe()
+  const { ownerUrl, url } = await Effect.runPromise(
+    Effect.provideService(started(dataDir), Scope.Scope, scope)
   )
-  await Effect.runPromise(
-    Database.migrate({ url: Redacted.make(template.href), site: "global", runsAs: running.username })
-  )
-  await Effect.runPromise(
-    followingTestClock.pipe(Effect.provide(Database.client(Redacted.make(template.href))))
-  )
-  project.provide("ownerUrl", Redacted.value(ownerUrl))
-  project.provide("runningUrl", running.href)
-  project.provide("templateDatabase", templateDatabase)
-  project.provide("scratch", scratch)
-  project.provide("compiled", compiled)
+  vitest.provide("ownerUrl", Redacted.value(ownerUrl))
+  vitest.provide("runningUrl", Redacted.value(url))
+  vitest.provide("templateDatabase", templateDatabase)
+  vitest.provide("scratch", scratch)
+  const compiled = join(cache, "node")
+  vitest.provide("compiled", compiled)
   const breadthSeed = Number(process.env["BREADTH_SEED"] ?? randomInt(1_000_000))
   console.log(`BREADTH_SEED=${breadthSeed}`)
-  project.provide("breadthSeed", breadthSeed)
+  vitest.provide("breadthSeed", breadthSeed)
   // This is for the programs that inherit the environment of the tests.
   process.env["NODE_COMPILE_CACHE"] = compiled
   return async () => {
