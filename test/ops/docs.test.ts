@@ -28,11 +28,11 @@ describe("The documentation", () => {
   })
 
   it("The documentation shows TypeScript that a test has, so that the compiler checks it", () => {
-    const lines = (text: string) => text.split("\n").map((line) => line.trim())
-    const tests = globSync("test/**/*.ts", { cwd: root }).map((path) => lines(read(path)).join("\n"))
+    const unindented = (text: string) => text.replaceAll(/^ +/gm, "")
+    const tests = globSync("test/**/*.test.ts", { cwd: root }).map((path) => unindented(read(path)))
     for (const page of pages) {
       for (const [, block = ""] of read(page).matchAll(/^```ts\n([^]*?)^```$/gm)) {
-        const parts = lines(block.trim()).join("\n").split("\n\n")
+        const parts = unindented(block.trim()).split("\n\n")
         const isChecked = tests.some((test) => parts.every((part) => test.includes(part)))
         assert.isTrue(isChecked, `no test has these lines of ${page}:\n${block}`)
       }

@@ -1,7 +1,4 @@
-/**
- * The number of SQL statements of a request is pinned for every endpoint, and the same for one item as for twenty, so
- * that no answer costs a statement for each thing it shows.
- */
+/** A request sends as many SQL statements for twenty things as for one: no answer costs a statement for each thing it shows. */
 import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -9,13 +6,10 @@ import { TestClock } from "effect/testing"
 import { treasury } from "../../src/layers/postgres/credit/transfers.ts"
 import { AgentId, EventId } from "../../src/services/domain/ids.ts"
 import { Health } from "../../src/services/Health.ts"
-import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { ReleaseCalendar } from "../../src/services/Schedules.ts"
 import { Notices } from "../../src/services/Notices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import { Targets } from "../../src/services/Targets.ts"
-import { Webhooks } from "../../src/services/Webhooks.ts"
-import { claim, issue, onboard, onboardClaimed, register, claimedAgents } from "../support/agents.ts"
+import { claim, issue, onboard, claimedAgents } from "../support/agents.ts"
 import {
   openChallenge,
   importCandles,
@@ -27,8 +21,7 @@ import {
   plus,
   predict
 } from "../support/challenges.ts"
-import { credits, fund, record, creditFor, stakeOn } from "../support/credit.ts"
-import { passingAnswer } from "../support/responses.ts"
+import { credits, record, creditFor, stakeOn } from "../support/credit.ts"
 import { comment, reply } from "../support/discussion.ts"
 import { completeLog } from "../support/logbook.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
@@ -42,8 +35,7 @@ import { follow } from "../support/social.ts"
 import { tournament } from "../support/tournaments.ts"
 
 const many = 20
-const counts = [1, many] as const
-type Count = (typeof counts)[number]
+type Count = 1 | typeof many
 
 const admin = { token: testAdminToken }
 const farDeadline = "2999-01-01T00:00:00Z"
@@ -176,19 +168,14 @@ const callsBy = Effect.fnUntraced(function* (agentId: string) {
   return String(row?.[0])
 })
 
-/** One of twenty comments has twenty replies, all of them by the agent; and there is a post of each kind by somebody else. */
+/** The first of twenty comments of the agent, with twenty replies. */
 const talkBy = Effect.fnUntraced(function* (agentId: AgentId) {
-  const event = { event_id: EventId.make("event-0") }
-  const [other = agentId] = yield* claimedAgents(1)
-  const theirs = yield* comment(other, event)
-  const theirReply = yield* reply(other, theirs)
-  const posts = yield* Effect.forEach(numbers, () => comment(agentId, event))
-  const [parent = theirs] = posts
+  const posts = yield* Effect.forEach(numbers, () => comment(agentId, { event_id: EventId.make("event-0") }))
+  const [parent] = posts
+  assert(parent !== undefined)
   yield* Effect.forEach(numbers, () => reply(agentId, parent))
-  return { parent, theirs, theirReply }
+  return parent
 })
-
-const opinion = { news_id: "event-0", content: "What I think." }
 
 /** A price event that no settlement comes to. */
 const openPriceEvent = Effect.suspend(() =>
@@ -212,44 +199,16 @@ interface Request {
   readonly asked?: Asked
 }
 
-interface Pinned {
-  readonly statements: number
-  /** An endpoint about nothing that can be one or many has one request. */
-  readonly request: (count: Count) => Effect.Effect<Request, unknown, Needs>
-}
-
-const plain = (statements: number, request: Request = {}): Pinned => ({
-  statements,
-  request: () => Effect.succeed(request)
-})
+/** The requests about one thing and about many. */
+type Requests = (count: Count) => Effect.Effect<Request, unknown, Needs>
 
 /** A page of this number of items, as anybody or as the agent asks for it. */
-const page = (
-  statements: number,
-  filter = "",
-  of: (crowd: Crowd["Service"]) => Request = () => ({})
-): Pinned => ({
-  statements,
-  request: (count) => Effect.map(Crowd, (crowd) => ({ query: `?limit=${count}${filter}`, ...of(crowd) }))
-})
+const page =
+  (filter = "", of: (crowd: Crowd["Service"]) => Request = () => ({})): Requests =>
+  (count) =>
+    Effect.map(Crowd, (crowd) => ({ query: `?limit=${count}${filter}`, ...of(crowd) }))
 
 const asAgent = ({ token }: Crowd["Service"]): Request => ({ asked: { token } })
-
-const made = (statements: number, request: Effect.Effect<Request, unknown, Needs>): Pinned => ({
-  statements,
-  request: () => request
-})
-
-/** The request that likes, by the route's name without its prefix. */
-const likeOfComment = ({ talk, token }: Crowd["Service"]): Request => ({
-  parameters: { comment_id: talk.theirs.comment_id },
-  asked: { token }
-})
-
-const likeOfReply = ({ talk, token }: Crowd["Service"]): Request => ({
-  parameters: { reply_id: talk.theirReply.comment_id },
-  asked: { token }
-})
 
 const ownerOfCrowd = Effect.gen(function* () {
   const { agent } = yield* Crowd
@@ -258,524 +217,250 @@ const ownerOfCrowd = Effect.gen(function* () {
   return { parameters: { owner_id: String(owner?.[0]) } }
 })
 
-/** A webhook of the agent with a delivery. */
-const hooked = Effect.gen(function* () {
-  const { agent, token } = yield* Crowd
-  const by = { kind: "agent", id: agent.agentId } as const
-  const webhooks = yield* Webhooks
-  const { webhook_id } = yield* webhooks.create(by, newWebhook)
-  const { notice_id } = yield* webhooks.test(by, webhook_id)
-  return { parameters: { webhook_id, notice_id }, asked: { token } }
-})
-
-const newWebhook = { url: "https://hooks.example.com/", types: ["event.published"] } as const
-
-const staking = onboard({ requested_scopes: ["prediction:submit", "credits:stake"] })
-
 /** A grant that is new each time it is asked for. */
 const newGrant = (count: Count) => ({
   asked: { json: { amount: 1, reason: "why", idempotency_key: `key-${count}` } }
 })
 
-const pinned: Readonly<Record<string, Pinned>> = {
-  "GET /health/live": plain(0),
-  "GET /health/ready": plain(4),
-  "GET /public/prediction-scopes": plain(2),
-  "GET /public/target-catalog": plain(2),
-  "GET /public/prices": plain(2),
-  "GET /public/prices/:asset": page(2, "", () => ({ parameters: { asset: "NG" } })),
-  "GET /public/releases": page(2),
-  "GET /eval/btc/context": plain(2),
-  "GET /eval/open": page(2),
-  "GET /eval/open/:challenge_id": made(
-    2,
-    Effect.map(openChallenge(), ({ id }) => ({ parameters: { challenge_id: id } }))
-  ),
-  "GET /eval/challenges": page(3),
-  "GET /eval/challenges/:challenge_id": made(
-    3,
-    Effect.map(Crowd, ({ hot }) => ({ parameters: { challenge_id: hot.id } }))
-  ),
-  "GET /eval/challenges/:challenge_id/results": page(3, "", ({ hot }) => ({
+/** The requests of each endpoint that can be about many things. */
+const requests: Readonly<Record<string, Requests>> = {
+  "GET /public/prices/:asset": page("", () => ({ parameters: { asset: "NG" } })),
+  "GET /public/releases": page(),
+  "GET /eval/open": page(),
+  "GET /eval/challenges": page(),
+  "GET /eval/challenges/:challenge_id/results": page("", ({ hot }) => ({
     parameters: { challenge_id: hot.id }
   })),
-  "GET /eval/leaderboard": page(2),
-  "GET /eval/agents/:agent_id/skill": made(
-    4,
-    Effect.map(Crowd, ({ agent }) => ({ parameters: { agent_id: agent.agentId } }))
-  ),
-  "GET /eval/compare": made(
-    4,
-    Effect.map(Crowd, ({ agent, others }) => ({ query: `?a=${agent.agentId}&b=${others[0] ?? ""}` }))
-  ),
-  "GET /eval/challenges/:challenge_id/reference": made(
-    2,
-    Effect.map(Crowd, ({ hot }) => ({ parameters: { challenge_id: hot.id } }))
-  ),
-  "GET /eval/agents/:agent_id/scorecard": page(4, "", ({ agent }) => ({
+  "GET /eval/leaderboard": page(),
+  "GET /eval/agents/:agent_id/scorecard": page("", ({ agent }) => ({
     parameters: { agent_id: agent.agentId }
   })),
-  "GET /events": page(2, "&asset=GC"),
-  "GET /events/today": page(2, "&asset=GC"),
-  "GET /events/:event_id": plain(2, { parameters: { event_id: "event-0" } }),
-  "GET /public/comments/:news_id": page(3, "", () => ({ parameters: { news_id: "event-0" } })),
-  "GET /public/comments/:news_id/:comment_id/replies": page(3, "", ({ talk }) => ({
-    parameters: { news_id: "event-0", comment_id: talk.parent.comment_id }
+  "GET /events": page("&asset=GC"),
+  "GET /events/today": page("&asset=GC"),
+  "GET /public/comments/:news_id": page("", () => ({ parameters: { news_id: "event-0" } })),
+  "GET /public/comments/:news_id/:comment_id/replies": page("", ({ talk }) => ({
+    parameters: { news_id: "event-0", comment_id: talk.comment_id }
   })),
-  "GET /agent/spaces": made(2, Effect.map(Crowd, asAgent)),
-  "GET /agent/news/:news_id/interaction-context": made(
-    5,
-    Effect.map(Crowd, (crowd) => ({ ...asAgent(crowd), parameters: { news_id: "event-0" } }))
-  ),
-  "POST /agent/comments": made(
-    3,
-    Effect.map(Crowd, ({ token }) => ({ asked: { token, json: opinion } }))
-  ),
-  "POST /agent/comments/:comment_id/replies": made(
-    3,
-    Effect.map(Crowd, ({ talk, token }) => ({
-      parameters: { comment_id: talk.parent.comment_id },
-      asked: { token, json: opinion }
-    }))
-  ),
-  "POST /agent/comments/:comment_id/like": made(3, Effect.map(Crowd, likeOfComment)),
-  "DELETE /agent/comments/:comment_id/like": made(3, Effect.map(Crowd, likeOfComment)),
-  "POST /agent/replies/:reply_id/like": made(3, Effect.map(Crowd, likeOfReply)),
-  "DELETE /agent/replies/:reply_id/like": made(3, Effect.map(Crowd, likeOfReply)),
-  "GET /public/archive": page(2),
-  "GET /public/archive/:slug": page(3, "", () => ({ parameters: { slug: "cup-0" } })),
-  "GET /log/entries/:commit": made(
-    2,
-    Effect.map(Crowd, ({ commit }) => ({ parameters: { commit } }))
-  ),
-  "GET /log/proof/:commit": made(
-    3,
-    Effect.map(Crowd, ({ commit }) => ({ parameters: { commit } }))
-  ),
-  "GET /log/proof/entry/:leaf_index": plain(3, { parameters: { leaf_index: "0" } }),
-  "GET /log/settlement/:challenge_id": made(
-    3,
-    Effect.map(Crowd, ({ hot }) => ({ parameters: { challenge_id: hot.id } }))
-  ),
-
-  "GET /agent/profile/self": made(3, Effect.map(Crowd, asAgent)),
-  "GET /agent/predictions": page(3, "", asAgent),
-  "GET /agent/practice": page(4, "", asAgent),
-  "GET /agent/credits/balance": made(3, Effect.map(Crowd, asAgent)),
-  "GET /agent/credits/transactions": page(3, "", asAgent),
-  "POST /llm/keys": made(
-    6,
-    Effect.map(Crowd, ({ token }) => ({ asked: { token, json: {} } }))
-  ),
-  "GET /llm/keys": page(3, "", asAgent),
-  "GET /llm/keys/:key_id": made(
-    3,
-    Effect.map(Crowd, ({ keyId, token }) => ({ parameters: { key_id: keyId }, asked: { token } }))
-  ),
-  "PATCH /llm/keys/:key_id": made(
-    5,
-    Effect.map(Crowd, ({ keyId, token }) => ({
-      parameters: { key_id: keyId },
-      asked: { token, json: { daily_limit: 5 } }
-    }))
-  ),
-  "DELETE /llm/keys/:key_id": made(
-    3,
-    Effect.map(Crowd, ({ keyId, token }) => ({ parameters: { key_id: keyId }, asked: { token } }))
-  ),
-  "GET /llm/usage": page(4, "", asAgent),
-  "GET /agent/prediction-scope": {
-    statements: 3,
-    request: Effect.fnUntraced(function* (count) {
-      const { agentId, token } = yield* onboard()
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`
+  "GET /public/archive": page(),
+  "GET /public/archive/:slug": page("", () => ({ parameters: { slug: "cup-0" } })),
+  "GET /agent/predictions": page("", asAgent),
+  "GET /agent/practice": page("", asAgent),
+  "GET /agent/credits/transactions": page("", asAgent),
+  "GET /llm/keys": page("", asAgent),
+  "GET /llm/usage": page("", asAgent),
+  "GET /agent/prediction-scope": Effect.fnUntraced(function* (count) {
+    const { agentId, token } = yield* onboard()
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`
         insert into prediction_scopes (agent_id, target, created_at)
         select ${agentId}::uuid, key, to_timestamp(0) from targets order by position limit ${count}`
-      return { asked: { token } }
-    })
-  },
-  "POST /agent/prediction-scope/:scope_key": made(
-    4,
-    Effect.map(Crowd, (crowd) => ({ ...asAgent(crowd), parameters: { scope_key: "GC" } }))
-  ),
-  "DELETE /agent/prediction-scope/:scope_key": made(
-    4,
-    Effect.map(Crowd, (crowd) => ({ ...asAgent(crowd), parameters: { scope_key: "ES" } }))
-  ),
-  "GET /eval/challenges/active": {
-    statements: 5,
-    request: Effect.fnUntraced(function* (count) {
-      const { token } = yield* Crowd
-      yield* send("POST", "/api/v1/agent/prediction-scope/GC", { token })
-      return { query: `?limit=${count}`, asked: { token } }
-    })
-  },
-  "POST /eval/challenges/:challenge_id/predict": made(
-    3,
-    Effect.gen(function* () {
-      const { id } = yield* openChallenge()
-      const { token } = yield* Crowd
-      return {
-        parameters: { challenge_id: id },
-        asked: { token, json: { direction: "bullish", confidence: 0.5, reasoning: "why" } }
-      }
-    })
-  ),
+    return { asked: { token } }
+  }),
+  "GET /eval/challenges/active": Effect.fnUntraced(function* (count) {
+    const { token } = yield* Crowd
+    yield* send("POST", "/api/v1/agent/prediction-scope/GC", { token })
+    return { query: `?limit=${count}`, asked: { token } }
+  }),
   // The token, the limits of all, and all of them recorded.
-  "POST /eval/predictions": {
-    statements: 4,
-    request: Effect.fnUntraced(function* (count) {
-      const { token } = yield* Crowd
-      const open = yield* Effect.forEach(numbers.slice(0, count), () => openChallenge())
-      const predictions = open.map(({ id }) => ({ challenge_id: id, direction: "bullish", confidence: 0.5 }))
-      return { asked: { token, json: { predictions } } }
-    })
-  },
-  "GET /eval/macro/challenges": page(2, "&status=all"),
-  "POST /eval/macro/challenges/:challenge_id/predict": made(
-    3,
-    Effect.gen(function* () {
-      const { id } = yield* newMacro()
-      const { token } = yield* Crowd
-      return {
-        parameters: { challenge_id: id },
-        asked: { token, json: { predicted_value: 3.1, predicted_std: 0.1, rationale: "why" } }
-      }
-    })
-  ),
-  "GET /eval/macro/challenges/:challenge_id/odds": made(
-    2,
-    Effect.map(newMacro(), ({ id }) => ({ parameters: { challenge_id: id } }))
-  ),
-  // Beside token and limit: the lock, the context, the stake, and its transfer; and since nobody owns the agent,
-  // whether that is still so.
-  "POST /eval/macro/challenges/:challenge_id/stake": made(
-    7,
-    Effect.gen(function* () {
-      const challenge = yield* newMacro()
-      const { agentId, token } = yield* staking
-      yield* fund(`agent:${agentId}`, 50)
-      yield* forecast(AgentId.make(agentId), challenge)
-      return {
-        parameters: { challenge_id: challenge.id },
-        asked: { token, json: { predicted_value: 3.1, amount: 50 } }
-      }
-    })
-  ),
-  "GET /eval/price-events/challenges": page(2, "&status=all"),
-  "POST /eval/price-events/challenges/:challenge_id/predict": made(
-    3,
-    Effect.gen(function* () {
-      const { id } = yield* openPriceEvent
-      const { agent, token } = yield* Crowd
-      yield* Targets.use((targets) => targets.subscribe(AgentId.make(agent.agentId), "ETH"))
-      return {
-        parameters: { challenge_id: id },
-        asked: { token, json: { direction: "bullish", confidence: 0.5, reasoning: "why" } }
-      }
-    })
-  ),
-  "GET /eval/distribution-calibration": plain(2),
-  "GET /eval/agents/:agent_id/distribution-calibration": made(
-    3,
-    Effect.map(Crowd, ({ agent }) => ({ parameters: { agent_id: agent.agentId } }))
-  ),
-  "GET /eval/challenges/:challenge_id/paper-signals": page(4, "", (crowd) => ({
+  "POST /eval/predictions": Effect.fnUntraced(function* (count) {
+    const { token } = yield* Crowd
+    const open = yield* Effect.forEach(numbers.slice(0, count), () => openChallenge())
+    const predictions = open.map(({ id }) => ({ challenge_id: id, direction: "bullish", confidence: 0.5 }))
+    return { asked: { token, json: { predictions } } }
+  }),
+  "GET /eval/macro/challenges": page("&status=all"),
+  "GET /eval/price-events/challenges": page("&status=all"),
+  "GET /eval/challenges/:challenge_id/paper-signals": page("", (crowd) => ({
     ...asAgent(crowd),
     parameters: { challenge_id: crowd.hot.id }
   })),
-
-  "POST /agent/follows": made(
-    3,
-    Effect.gen(function* () {
-      const { token } = yield* Crowd
-      const [target_agent_id] = yield* claimedAgents(1)
-      return { asked: { token, json: { target_agent_id } } }
-    })
-  ),
-  "DELETE /agent/follows/:agent_id": made(3, Effect.map(Crowd, asAgent)),
-  "GET /agent/follows/following": page(3, "", asAgent),
-  "GET /agent/follows/followers": page(3, "", asAgent),
-  "GET /agent/feed": page(3, "", asAgent),
-  "GET /agent/profiles/:agent_id": made(
-    3,
-    Effect.map(Crowd, (crowd) => ({ ...asAgent(crowd), parameters: { agent_id: crowd.agent.agentId } }))
-  ),
-  "GET /agent/actions/history": page(3, "", asAgent),
-
-  "POST /agent/registry/register": plain(3, { asked: { json: { name: "Ada" } } }),
-  "POST /agent/challenge/:challenge_id/submit": made(
-    8,
-    Effect.map(register(), ({ challenge_id, challenge_prompt }) => ({
-      parameters: { challenge_id },
-      asked: { json: { answer: passingAnswer(challenge_prompt) } }
-    }))
-  ),
-  "POST /agent/registry/resend-secret": made(
-    3,
-    Effect.map(register(), ({ agent_id, challenge_id }) => ({ asked: { json: { agent_id, challenge_id } } }))
-  ),
-  "POST /agent/challenge/:challenge_id/prompt": made(
-    4,
-    Effect.map(register(), ({ agent_id, challenge_id, client_secret }) => ({
-      parameters: { challenge_id },
-      asked: { json: { agent_id, client_secret } }
-    }))
-  ),
-  "POST /agent/auth/token": made(
-    4,
-    Effect.map(onboard(), ({ agentId, secret }) => ({
-      asked: { json: { grant_type: "client_credentials", agent_id: agentId, client_secret: secret } }
-    }))
-  ),
-
-  "POST /agent/registry/claim-link/refresh": made(
-    6,
-    Effect.map(onboard(), ({ agentId, secret }) => ({
-      asked: { json: { agent_id: agentId, client_secret: secret } }
-    }))
-  ),
-  "POST /agent/registry/claim/wait": made(
-    4,
-    Effect.map(onboardClaimed(), ({ agentId, secret }) => ({
-      asked: { json: { agent_id: agentId, client_secret: secret } }
-    }))
-  ),
-  "GET /agent/notices": page(3, "", asAgent),
-  "GET /agent/notices/stream": made(3, Effect.map(Crowd, asAgent)),
-  "GET /public/notices": page(2),
-  "GET /public/notices/stream": plain(2),
-  "POST /agent/webhooks": made(
-    6,
-    Effect.map(Crowd, ({ token }) => ({ asked: { token, json: newWebhook } }))
-  ),
-  "GET /agent/webhooks": made(3, Effect.map(Crowd, asAgent)),
-  "PATCH /agent/webhooks/:webhook_id": made(
-    4,
-    Effect.map(hooked, ({ asked, parameters }) => ({
-      parameters,
-      asked: { ...asked, json: { types: ["key.revoked"] } }
-    }))
-  ),
-  "DELETE /agent/webhooks/:webhook_id": made(3, hooked),
-  "POST /agent/webhooks/:webhook_id/rotate": made(4, hooked),
-  "POST /agent/webhooks/:webhook_id/test": made(5, hooked),
-  "GET /agent/webhooks/:webhook_id/deliveries": made(4, hooked),
-  "POST /agent/webhooks/:webhook_id/deliveries/:notice_id/redeliver": made(5, hooked),
-  "GET /.well-known/oauth-authorization-server": plain(1),
-  "GET /agent/scopes": made(3, Effect.map(Crowd, asAgent)),
-  "POST /agent/scopes": made(
-    3,
-    Effect.map(Crowd, ({ token }) => ({ asked: { token, json: { add: ["credits:stake"] } } }))
-  ),
-
-  "POST /admin/events": {
-    statements: 4,
-    request: (count) =>
-      Effect.succeed({
-        asked: {
-          json: {
-            // Every other event is the same one again.
-            events: numbers.slice(0, count).map((n) => ({
-              event_id: n % 2 === 0 ? `new-${n}` : "event-1",
-              title: `Event ${n}`,
-              assets: ["GC"]
-            }))
-          }
+  "GET /agent/follows/following": page("", asAgent),
+  "GET /agent/follows/followers": page("", asAgent),
+  "GET /agent/feed": page("", asAgent),
+  "GET /agent/actions/history": page("", asAgent),
+  "GET /agent/notices": page("", asAgent),
+  "GET /public/notices": page(),
+  "POST /admin/events": (count) =>
+    Effect.succeed({
+      asked: {
+        json: {
+          // Every other event is the same one again.
+          events: numbers.slice(0, count).map((n) => ({
+            event_id: n % 2 === 0 ? `new-${n}` : "event-1",
+            title: `Event ${n}`,
+            assets: ["GC"]
+          }))
         }
-      })
-  },
-  "POST /admin/prices": {
-    statements: 5,
-    request: (count) =>
-      Effect.succeed({
-        asked: {
-          json: {
-            asset: "HG",
-            quotes: numbers.slice(0, count).map((n) => ({ time: timeOf(n), price: 100 }))
-          }
+      }
+    }),
+  "POST /admin/prices": (count) =>
+    Effect.succeed({
+      asked: {
+        json: {
+          asset: "HG",
+          quotes: numbers.slice(0, count).map((n) => ({ time: timeOf(n), price: 100 }))
         }
-      })
-  },
-  "GET /admin/prices/quarantine": page(1),
-  "GET /admin/macro/proposals": plain(1),
-  "GET /admin/release-calendar": plain(1),
-  "POST /admin/prices/quarantine/:id": made(
-    5,
-    Effect.map(get("/api/v1/admin/prices/quarantine", admin), ({ json }) => ({
-      parameters: { id: String(member(json, "items", 0, "id")) },
-      asked: { json: { accept: true, reason: "why" } }
-    }))
-  ),
-  "POST /admin/challenges": plain(12, {
-    asked: { json: { asset: "GC", event_id: "event-0", deadline: farDeadline, resolve_at: farDeadline } }
-  }),
-  "POST /admin/challenges/:challenge_id/cancel": made(
-    6,
-    Effect.map(openChallenge(), ({ id }) => ({
-      parameters: { challenge_id: id },
-      asked: { json: { reason: "why" } }
-    }))
-  ),
-  "POST /admin/challenges/:challenge_id/amend": {
-    statements: 16,
-    // Forecasts are scored a page at a time, and figures corrected ten thousand agents at a time.
-    request: Effect.fnUntraced(function* (count) {
-      const challenge = yield* newMacro()
-      yield* Effect.forEach(yield* claimedAgents(count), (agent) => forecast(agent, challenge))
-      yield* TestClock.adjust("2 hours")
-      yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.2))
-      return {
-        parameters: { challenge_id: challenge.id },
-        asked: { json: { actual_value: 3.1, reason: "why" } }
       }
-    })
-  },
-  "POST /admin/macro/challenges": plain(7, {
-    asked: {
-      json: {
-        asset: "CPI",
-        period: "2026-03",
-        deadline: farDeadline,
-        reference_scale: 0.12,
-        bin_edges: [3, 3.1],
-        reward_pool: 0
-      }
+    }),
+  "GET /admin/prices/quarantine": page(),
+  // Forecasts are scored a page at a time, and figures corrected ten thousand agents at a time.
+  "POST /admin/challenges/:challenge_id/amend": Effect.fnUntraced(function* (count) {
+    const challenge = yield* newMacro()
+    yield* Effect.forEach(yield* claimedAgents(count), (agent) => forecast(agent, challenge))
+    yield* TestClock.adjust("2 hours")
+    yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.2))
+    return {
+      parameters: { challenge_id: challenge.id },
+      asked: { json: { actual_value: 3.1, reason: "why" } }
     }
   }),
-  "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 30,
-    // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
-    request: Effect.fnUntraced(function* (count) {
-      const challenge = yield* newMacro({ reward_pool: 10 })
-      const agents = yield* claimedAgents(count)
-      yield* Effect.forEach(agents, (agent) => forecast(agent, challenge))
-      yield* creditFor(agents)
-      yield* stakeOn(
-        challenge,
-        agents.map((agentId) => ({ agentId, bin: 3, amount: credits(50) }))
-      )
-      yield* TestClock.adjust("2 hours")
-      return { parameters: { challenge_id: challenge.id }, asked: { json: { actual_value: 3.2 } } }
-    })
-  },
-  "POST /admin/macro/challenges/:challenge_id/void": made(
-    16,
-    Effect.gen(function* () {
-      const { id } = yield* newMacro()
-      yield* TestClock.adjust("2 hours")
-      return { parameters: { challenge_id: id }, asked: { json: { reason: "why" } } }
-    })
-  ),
-  "POST /admin/price-events/challenges": plain(10, {
-    asked: {
-      json: { kind: "threshold", asset: "ETH", level: 100, deadline: farDeadline, resolve_at: farDeadline }
-    }
+  // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
+  "POST /admin/macro/challenges/:challenge_id/resolve": Effect.fnUntraced(function* (count) {
+    const challenge = yield* newMacro({ reward_pool: 10 })
+    const agents = yield* claimedAgents(count)
+    yield* Effect.forEach(agents, (agent) => forecast(agent, challenge))
+    yield* creditFor(agents)
+    yield* stakeOn(
+      challenge,
+      agents.map((agentId) => ({ agentId, bin: 3, amount: credits(50) }))
+    )
+    yield* TestClock.adjust("2 hours")
+    return { parameters: { challenge_id: challenge.id }, asked: { json: { actual_value: 3.2 } } }
   }),
-  "POST /admin/price-events/challenges/:challenge_id/void": made(
-    12,
-    Effect.gen(function* () {
-      const { id } = yield* newPriceEvent({ kind: "threshold" })
-      yield* TestClock.adjust("2 hours")
-      return { parameters: { challenge_id: id }, asked: { json: { reason: "why" } } }
-    })
-  ),
-  "PUT /admin/release-calendar": {
-    statements: 6,
-    request: (count) =>
-      Effect.succeed({
-        asked: {
-          json: {
-            releases: Array.from({ length: count }, (_, n) => ({
-              asset: "CPI",
-              period: `period ${n}`,
-              release_at: farDeadline
-            }))
-          }
+  "PUT /admin/release-calendar": (count) =>
+    Effect.succeed({
+      asked: {
+        json: {
+          releases: Array.from({ length: count }, (_, n) => ({
+            asset: "CPI",
+            period: `period ${n}`,
+            release_at: farDeadline
+          }))
         }
-      })
-  },
-  "POST /admin/archive": {
-    statements: 4,
-    request: (count) => Effect.succeed({ asked: { json: over(`of-${count}`, count) } })
-  },
-  "POST /admin/settle": {
-    statements: 22,
-    // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
-    request: Effect.fnUntraced(function* (count) {
-      const deadline = plus(yield* DateTime.now, "1 hour")
-      const challenge = yield* newChallenge({ asset: "ES", deadline })
-      yield* Effect.forEach(yield* claimedAgents(count), (agent) => predict(agent, challenge))
-      yield* TestClock.adjust("2 hours")
-      yield* importQuotes("ES", [[deadline, 110]])
-      return {}
-    })
-  },
-  "PATCH /admin/targets/:key": plain(5, { parameters: { key: "GC" }, asked: { json: { dead_zone_pct: 1 } } }),
-  "GET /admin/agents/:agent_id": made(
-    1,
-    Effect.map(Crowd, ({ agent }) => ({ parameters: { agent_id: agent.agentId } }))
-  ),
-  "PATCH /admin/agents/:agent_id": made(
-    4,
-    Effect.map(register(), ({ agent_id }) => ({
-      parameters: { agent_id },
-      asked: { json: { suspended: true } }
-    }))
-  ),
-  "POST /admin/agents/:agent_id/rotate-secret": made(
-    5,
-    Effect.map(register(), ({ agent_id }) => ({ parameters: { agent_id } }))
-  ),
-  "POST /admin/agents/:agent_id/credits": {
-    statements: 5,
-    request: (count) =>
-      Effect.map(Crowd, ({ agent }) => ({ parameters: { agent_id: agent.agentId }, ...newGrant(count) }))
-  },
-  "POST /admin/owners/:owner_id/credits": {
-    statements: 5,
-    request: (count) => Effect.map(ownerOfCrowd, (request) => ({ ...request, ...newGrant(count) }))
-  },
-  "GET /admin/ledger/check": plain(29),
-  "GET /admin/owners/:owner_id": made(2, ownerOfCrowd),
-  "PATCH /admin/owners/:owner_id": made(
-    5,
-    Effect.map(ownerOfCrowd, (request) => ({ ...request, asked: { json: { plan: "pro" } } }))
-  ),
-  "GET /admin/purchases": page(1),
-  "GET /admin/audit": page(1),
-  // Seven statements for all, and six for each of the newest settled questions, whose reference is made again.
-  "GET /admin/figures/check": plain(147),
-  // The routes are in this instance's memory.
-  "GET /admin/gateway/routes": plain(0),
-  "GET /admin/gateway/usage": plain(2),
-  // One statement for each kind of thing, and one a page of it.
-  "GET /admin/log/audit": plain(50),
-  "POST /admin/log/continue": made(
-    8,
-    // The log is compared once for all.
-    LogSequencer.use((sequencer) => Effect.as(sequencer.watch, { asked: { json: { reason: "a failover" } } }))
-  )
+      }
+    }),
+  "POST /admin/archive": (count) => Effect.succeed({ asked: { json: over(`of-${count}`, count) } }),
+  // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
+  "POST /admin/settle": Effect.fnUntraced(function* (count) {
+    const deadline = plus(yield* DateTime.now, "1 hour")
+    const challenge = yield* newChallenge({ asset: "ES", deadline })
+    yield* Effect.forEach(yield* claimedAgents(count), (agent) => predict(agent, challenge))
+    yield* TestClock.adjust("2 hours")
+    yield* importQuotes("ES", [[deadline, 110]])
+    return {}
+  }),
+  "POST /admin/agents/:agent_id/credits": (count) =>
+    Effect.map(Crowd, ({ agent }) => ({ parameters: { agent_id: agent.agentId }, ...newGrant(count) })),
+  "POST /admin/owners/:owner_id/credits": (count) =>
+    Effect.map(ownerOfCrowd, (request) => ({ ...request, ...newGrant(count) })),
+  "GET /admin/purchases": page(),
+  "GET /admin/audit": page()
 }
+
+/** The endpoints that are about one thing, or about all at once. */
+const single: ReadonlyArray<string> = [
+  "GET /health/live",
+  "GET /health/ready",
+  "GET /public/prediction-scopes",
+  "GET /public/target-catalog",
+  "GET /public/prices",
+  "GET /eval/btc/context",
+  "GET /eval/open/:challenge_id",
+  "GET /eval/challenges/:challenge_id",
+  "GET /eval/agents/:agent_id/skill",
+  "GET /eval/compare",
+  "GET /eval/challenges/:challenge_id/reference",
+  "GET /events/:event_id",
+  "GET /agent/spaces",
+  "GET /agent/news/:news_id/interaction-context",
+  "POST /agent/comments",
+  "POST /agent/comments/:comment_id/replies",
+  "POST /agent/comments/:comment_id/like",
+  "DELETE /agent/comments/:comment_id/like",
+  "POST /agent/replies/:reply_id/like",
+  "DELETE /agent/replies/:reply_id/like",
+  "GET /log/entries/:commit",
+  "GET /log/proof/:commit",
+  "GET /log/proof/entry/:leaf_index",
+  "GET /log/settlement/:challenge_id",
+  "GET /agent/profile/self",
+  "GET /agent/credits/balance",
+  "POST /llm/keys",
+  "GET /llm/keys/:key_id",
+  "PATCH /llm/keys/:key_id",
+  "DELETE /llm/keys/:key_id",
+  "POST /agent/prediction-scope/:scope_key",
+  "DELETE /agent/prediction-scope/:scope_key",
+  "POST /eval/challenges/:challenge_id/predict",
+  "POST /eval/macro/challenges/:challenge_id/predict",
+  "GET /eval/macro/challenges/:challenge_id/odds",
+  "POST /eval/macro/challenges/:challenge_id/stake",
+  "POST /eval/price-events/challenges/:challenge_id/predict",
+  "GET /eval/distribution-calibration",
+  "GET /eval/agents/:agent_id/distribution-calibration",
+  "POST /agent/follows",
+  "DELETE /agent/follows/:agent_id",
+  "GET /agent/profiles/:agent_id",
+  "POST /agent/registry/register",
+  "POST /agent/challenge/:challenge_id/submit",
+  "POST /agent/registry/resend-secret",
+  "POST /agent/challenge/:challenge_id/prompt",
+  "POST /agent/auth/token",
+  "POST /agent/registry/claim-link/refresh",
+  "POST /agent/registry/claim/wait",
+  "GET /agent/notices/stream",
+  "GET /public/notices/stream",
+  "POST /agent/webhooks",
+  "GET /agent/webhooks",
+  "PATCH /agent/webhooks/:webhook_id",
+  "DELETE /agent/webhooks/:webhook_id",
+  "POST /agent/webhooks/:webhook_id/rotate",
+  "POST /agent/webhooks/:webhook_id/test",
+  "GET /agent/webhooks/:webhook_id/deliveries",
+  "POST /agent/webhooks/:webhook_id/deliveries/:notice_id/redeliver",
+  "GET /.well-known/oauth-authorization-server",
+  "GET /agent/scopes",
+  "POST /agent/scopes",
+  "GET /admin/macro/proposals",
+  "GET /admin/release-calendar",
+  "POST /admin/prices/quarantine/:id",
+  "POST /admin/challenges",
+  "POST /admin/challenges/:challenge_id/cancel",
+  "POST /admin/macro/challenges",
+  "POST /admin/macro/challenges/:challenge_id/void",
+  "POST /admin/price-events/challenges",
+  "POST /admin/price-events/challenges/:challenge_id/void",
+  "PATCH /admin/targets/:key",
+  "GET /admin/agents/:agent_id",
+  "PATCH /admin/agents/:agent_id",
+  "POST /admin/agents/:agent_id/rotate-secret",
+  "GET /admin/ledger/check",
+  "GET /admin/owners/:owner_id",
+  "PATCH /admin/owners/:owner_id",
+  "GET /admin/figures/check",
+  "GET /admin/gateway/routes",
+  "GET /admin/gateway/usage",
+  "GET /admin/log/audit",
+  "POST /admin/log/continue"
+]
 
 /** The pages for everybody, whose lists hold what the crowd has made. */
-const pinnedPages: Readonly<Record<string, number>> = {
-  "/": 10,
-  "/leaderboard": 3,
-  "/leaderboard?category=commodities": 3,
-  "/challenges": 4,
-  "/challenges?status=resolved&type=directional": 3,
-  "/challenges?asset=GC": 6,
-  "/assets/GC": 15,
-  "/search?q=gold": 13,
-  "/challenges/:challenge_id": 10,
-  "/agents/:agent_id": 14,
-  "/events": 2,
-  "/events/event-0": 10,
-  "/archive": 2,
-  "/archive/cup-0": 3
-}
+const pages = [
+  "/",
+  "/leaderboard",
+  "/leaderboard?category=commodities",
+  "/challenges",
+  "/challenges?status=resolved&type=directional",
+  "/challenges?asset=GC",
+  "/assets/GC",
+  "/search?q=gold",
+  "/challenges/:challenge_id",
+  "/agents/:agent_id",
+  "/events",
+  "/events/event-0",
+  "/archive",
+  "/archive/cup-0"
+]
 
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")
 
@@ -792,7 +477,7 @@ const sentWith = (id: string) =>
       ).length
   )
 
-const sentBy = Effect.fnUntraced(function* (route: Route, count: Count, { request }: Pinned) {
+const sentBy = Effect.fnUntraced(function* (route: Route, count: Count, request: Requests) {
   const { asked, parameters, query = "" } = yield* request(count)
   const id = `${shortName(route).replaceAll(/\W/g, "-")}-${count}`
   // The pause is long enough for what is remembered of an agent to be asked for again.
@@ -810,10 +495,13 @@ const sentBy = Effect.fnUntraced(function* (route: Route, count: Count, { reques
   return yield* sentWith(id)
 })
 
+/** A request may find something remembered that the one before it had to read. */
+const leeway = 2
+
 // Tokens, limits and predictions share statements when requests arrive together; here each request is alone.
 layer(crowd)("The number of SQL statements", (it) => {
-  it("The number of statements is pinned for every endpoint, and for nothing else", () => {
-    assert.deepStrictEqual(Object.keys(pinned).sort(), routes.map(shortName).sort())
+  it("Every endpoint is either about one thing or compared for one and for twenty", () => {
+    assert.deepStrictEqual([...Object.keys(requests), ...single].sort(), routes.map(shortName).sort())
   })
 
   it.effect.each(["checkpoint", "key", "tile/0/000.p/9", "tile/entries/000.p/9", "timestamps"])(
@@ -827,26 +515,25 @@ layer(crowd)("The number of SQL statements", (it) => {
       })
   )
 
-  it.effect.each(Object.entries(pinnedPages))("The number of statements of %s stays", ([path, statements]) =>
+  it.effect.each(pages)("The page %s sends fewer statements than it shows things", (path) =>
     Effect.gen(function* () {
       const { agent, hot } = yield* Crowd
       const id = `page-${path.replaceAll(/\W/g, "-")}`
       const known = path.replace(":challenge_id", hot.id).replace(":agent_id", agent.agentId)
       const answer = yield* get(known, { headers: { "x-request-id": id } })
       assert.strictEqual(answer.status, 200, path)
-      assert.strictEqual(yield* sentWith(id), statements)
+      assert.isBelow(yield* sentWith(id), many)
     })
   )
 
-  it.effect.each(routes)(
+  it.effect.each(routes.filter((route) => requests[shortName(route)] !== undefined))(
     "The number of statements of $name is the same for one item and for twenty",
     (route) =>
       Effect.gen(function* () {
-        const expected = pinned[shortName(route)]
-        assert(expected !== undefined)
-        for (const count of counts) {
-          assert.strictEqual(yield* sentBy(route, count, expected), expected.statements, `${count} items`)
-        }
+        const asked = requests[shortName(route)]
+        assert(asked !== undefined)
+        const ofOne = yield* sentBy(route, 1, asked)
+        assert.isAtMost(yield* sentBy(route, many, asked), ofOne + leeway)
       })
   )
 })
