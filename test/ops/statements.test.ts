@@ -78,7 +78,7 @@ const makeCrowd = Effect.gen(function* () {
   const due = yield* Effect.forEach(numbers, () => newChallenge({ deadline: hour }))
   const [hot, ...rest] = due
   assert(hot !== undefined)
-  const predicted = yield* Effect.forEach(due, (challenge) => predict(agent.agentId, challenge))
+  yield* Effect.forEach(due, (challenge) => predict(agent.agentId, challenge))
   yield* Effect.forEach(others, (other) => predict(other, hot))
   yield* TestClock.adjust("2 hours")
   yield* importQuotes("GC", [[hour, 110]])
@@ -109,7 +109,7 @@ const makeCrowd = Effect.gen(function* () {
     insert into purchases (id, owner_id, key, credits, amount, currency, created_at)
     select uuidv7(), owner_id, 'key-' || n, 1, 1, 'eur', ${DateTime.toDateUtc(now)}
       from agents cross join generate_series(0, ${many}::int) n where agents.id = ${agent.agentId}::uuid`
-  const open = yield* Effect.forEach(numbers, () => openChallenge({ event_id: "event-0" }))
+  yield* Effect.forEach(numbers, () => openChallenge({ event_id: "event-0" }))
   yield* importCandles(
     "NG",
     "1h",
@@ -142,12 +142,11 @@ const makeCrowd = Effect.gen(function* () {
     })
   }
   yield* practisedBy(agent.agentId, many)
-  const keyId = yield* callsBy(agent.agentId)
+  yield* callsBy(agent.agentId)
   const talk = yield* talkBy(AgentId.make(agent.agentId))
   const { access_token } = yield* issue(agent.agentId, agent.secret)
-  const commit = predicted[0]?.answer.receipt?.commit ?? "none"
   yield* Notices.use(({ advance }) => advance)
-  return { agent, commit, hot, keyId, open, others, talk, token: access_token }
+  return { agent, hot, talk, token: access_token }
 })
 
 /** The owner lets the agent use the gateway; it has a key for each of its calls. */
@@ -164,8 +163,6 @@ const callsBy = Effect.fnUntraced(function* (agentId: string) {
                                completion_tokens, cost, status, latency_ms, attempts, estimated, created_at)
     select id, agent_id, owner_id, id, 'request', 'swift-1', 'openai', false, 1, 1, 0, 200, 1, 1, false, created_at
       from gateway_keys`
-  const [row] = yield* sql`select id::text from gateway_keys limit 1`.values
-  return String(row?.[0])
 })
 
 /** The first of twenty comments of the agent, with twenty replies. */
