@@ -154,7 +154,7 @@ const runGatewayWorkload = Effect.fnUntraced(function* (calls: number) {
   )
   let state = yield* stateOf(`agent:${who.agentId}`)
   // A call whose client left is settled in the background.
-  for (let tries = 0; state.held > 0n && tries < 200; tries++) {
+  while (state.held > 0n) {
     yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 20)))
     state = yield* stateOf(`agent:${who.agentId}`)
   }
