@@ -153,23 +153,6 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
     })
   )
 
-  it.effect("A key set is fetched once for 20 first requests at once, and each gets its token", () =>
-    Effect.gen(function* () {
-      const { asked, publish } = yield* Publisher
-      const agentId = yield* onboarded("popular")
-      publish([publicJwk(first, { kid: "1" })])
-      const before = asked()
-      const answers = yield* Effect.forEach(
-        Array.from({ length: 20 }),
-        () =>
-          Effect.flatMap(assertionOf(agentId, first, named("1")), (text) => askByAssertion(agentId, text)),
-        { concurrency: "unbounded" }
-      )
-      assert.deepStrictEqual([...new Set(answers.map(({ status }) => status))], [200])
-      assert.strictEqual(asked() - before, 1)
-    })
-  )
-
   it.effect("A key set that cannot be fetched is 401, and nobody is told why", () =>
     Effect.gen(function* () {
       const registered = yield* register({

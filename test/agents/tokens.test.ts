@@ -6,6 +6,7 @@ import { Registry } from "../../src/services/Registry.ts"
 import { Tokens } from "../../src/services/Tokens.ts"
 import { passingAnswer } from "../support/responses.ts"
 import { claim } from "../support/agents.ts"
+import { breadth } from "../support/breadth.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { testServices } from "../support/services.ts"
 import { settings } from "../support/settings.ts"
@@ -91,7 +92,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Tokens", (it)
       const tokens = yield* Tokens
       const registry = yield* Registry
       const won: Array<string> = []
-      for (let round = 0; round < 20; round++) {
+      for (let round = 0; round < breadth(6, 20); round++) {
         const ada = yield* agent
         // Half of them have had a token before, which is another way through the code.
         if (round % 2 === 0) yield* tokens.issue(ada)

@@ -8,7 +8,6 @@ import { claim, issue, onboard } from "../support/agents.ts"
 import { forecast, instant, newMacro } from "../support/challenges.ts"
 import { fund } from "../support/credit.ts"
 import { times } from "../support/concurrently.ts"
-import { sampledWhile } from "../support/ledgerWorkload.ts"
 import { get, member, post, testServer, wrongFields } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
 
@@ -103,30 +102,6 @@ layer(testServer())("POST /eval/macro/challenges/{id}/stake", (it) => {
       assert.deepStrictEqual([small.status, small.json["code"]], [400, "stake_too_small"])
       const first = yield* sent('{"predicted_value":3.1,"amount":50.000001}')
       assert.deepStrictEqual([first.status, first.json["available"]], [201, 949.999999])
-    })
-  )
-
-  it.effect("Of 60 parallel stakes with credit for 20 exactly 20 are taken, at whatever moment", () =>
-    Effect.gen(function* () {
-      const { agentId, token } = yield* gambler(1000)
-      const challenges = yield* Effect.replicateEffect(newMacro(), 60, { concurrency: 8 })
-      yield* Effect.forEach(challenges, (challenge) => forecast(agentId, challenge), { concurrency: 8 })
-      const { done, findings } = yield* sampledWhile(
-        Effect.forEach(
-          challenges,
-          ({ id }) => post(pathOf(id), { token, json: { predicted_value: 3.1, amount: 50 } }),
-          { concurrency: "unbounded" }
-        )
-      )
-      assert.deepStrictEqual(findings, [])
-      assert.strictEqual(having(done, 201), 20)
-      const rejected = done.filter(({ status }) => status !== 201)
-      assert.deepStrictEqual(
-        [...new Set(rejected.map(({ json, status }) => `${status} ${String(json["code"])}`))],
-        ["400 insufficient_credit"]
-      )
-      const balance = yield* get("/api/v1/agent/credits/balance", { token })
-      assert.deepInclude(balance.json, { available_balance: 0, frozen_balance: 1000 })
     })
   )
 })
