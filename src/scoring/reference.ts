@@ -201,9 +201,9 @@ export const baseRates = (counts: ReadonlyArray<number>): ReadonlyArray<number> 
 }
 
 /** The vector of a direction with a confidence: p = (1 + c) / 2, and the others share the rest. */
-export const oddsOf = (said: number, confidence: number, outcomes: number): ReadonlyArray<number> => {
+export const oddsOf = (predicted: number, confidence: number, outcomes: number): ReadonlyArray<number> => {
   const p = (1 + confidence) / 2
-  return Array.from({ length: outcomes }, (_, index) => (index === said ? p : (1 - p) / (outcomes - 1)))
+  return Array.from({ length: outcomes }, (_, index) => (index === predicted ? p : (1 - p) / (outcomes - 1)))
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 
 /** A stake in an open pool, with the facts before any stake that is decided with it. */
-export interface AskedStake {
+export interface RequestedStake {
   readonly pool: string
   readonly agent: string
   /** The holder of the stake: the agent, or its owner if the agents of one owner count as one. */
@@ -46,11 +46,11 @@ export const maxInBin = (held: bigint, heldByHolder: bigint): bigint | undefined
   return room > 0n ? room : 0n
 }
 
-/** `asked` has the facts at its turn. */
-const decide = (asked: AskedStake, minimum: bigint): StakeDecision => {
-  const { amount, available, held, heldByHolder } = asked
-  if (!asked.predicted) return { outcome: "no_prediction" }
-  if (asked.staked) return { outcome: "already_staked" }
+/** `stake` has the facts at its turn. */
+const decide = (stake: RequestedStake, minimum: bigint): StakeDecision => {
+  const { amount, available, held, heldByHolder } = stake
+  if (!stake.predicted) return { outcome: "no_prediction" }
+  if (stake.staked) return { outcome: "already_staked" }
   if (amount < minimum) return { outcome: "stake_too_small", minimum }
   if (amount > available) return { outcome: "insufficient_credit", available }
   const max = maxInBin(held, heldByHolder)
@@ -63,31 +63,31 @@ const add = (sums: Map<string, bigint>, key: string, amount: bigint) =>
 
 /** Decides one stake after the other: each is taken or rejected as if those before it had been alone. */
 export const decideStakes = (
-  stakes: ReadonlyArray<AskedStake>,
+  stakes: ReadonlyArray<RequestedStake>,
   minimum: bigint
 ): ReadonlyArray<StakeDecision> => {
   const stakedBy = new Set<string>()
   const spentBy = new Map<string, bigint>()
   const addedTo = new Map<string, bigint>()
-  return stakes.map((asked) => {
-    const place = `${asked.pool} ${asked.agent}`
-    const bin = `${asked.pool} ${asked.bin}`
-    const ofHolder = `${bin} ${asked.holder}`
+  return stakes.map((stake) => {
+    const place = `${stake.pool} ${stake.agent}`
+    const bin = `${stake.pool} ${stake.bin}`
+    const ofHolder = `${bin} ${stake.holder}`
     const decision = decide(
       {
-        ...asked,
-        staked: asked.staked || stakedBy.has(place),
-        available: asked.available - (spentBy.get(asked.agent) ?? 0n),
-        held: asked.held + (addedTo.get(bin) ?? 0n),
-        heldByHolder: asked.heldByHolder + (addedTo.get(ofHolder) ?? 0n)
+        ...stake,
+        staked: stake.staked || stakedBy.has(place),
+        available: stake.available - (spentBy.get(stake.agent) ?? 0n),
+        held: stake.held + (addedTo.get(bin) ?? 0n),
+        heldByHolder: stake.heldByHolder + (addedTo.get(ofHolder) ?? 0n)
       },
       minimum
     )
     if (decision.outcome === "taken") {
       stakedBy.add(place)
-      add(spentBy, asked.agent, asked.amount)
-      add(addedTo, bin, asked.amount)
-      add(addedTo, ofHolder, asked.amount)
+      add(spentBy, stake.agent, stake.amount)
+      add(addedTo, bin, stake.amount)
+      add(addedTo, ofHolder, stake.amount)
     }
     return decision
   })

@@ -70,10 +70,10 @@ const isScope = Schema.is(Scope)
  * the default set.
  */
 export const requestedScopes = (
-  asked: ReadonlyArray<string>
+  names: ReadonlyArray<string>
 ): { readonly requested: ReadonlyArray<Scope>; readonly ignored: ReadonlyArray<string> } => {
-  if (asked.length === 0) return { requested: defaultScopes, ignored: [] }
-  const named = new Set(asked)
+  if (names.length === 0) return { requested: defaultScopes, ignored: [] }
+  const named = new Set(names)
   const isOfTable = (scope: Scope) => !ownScopes.has(scope)
   const known = allScopes.filter((scope) => named.has(scope))
   const requested =

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { decideStakes, maxInBin } from "../../src/scoring/staking.ts"
-import type { AskedStake } from "../../src/scoring/staking.ts"
+import type { RequestedStake } from "../../src/scoring/staking.ts"
 
-const asked = (fields: Partial<AskedStake> = {}): AskedStake => ({
+const asked = (fields: Partial<RequestedStake> = {}): RequestedStake => ({
   pool: "pool",
   agent: "ada",
   holder: "ada's",
@@ -17,7 +17,7 @@ const asked = (fields: Partial<AskedStake> = {}): AskedStake => ({
   ...fields
 })
 
-const outcomes = (stakes: ReadonlyArray<AskedStake>, minimum = 50n) =>
+const outcomes = (stakes: ReadonlyArray<RequestedStake>, minimum = 50n) =>
   decideStakes(stakes, minimum).map(({ outcome }) => outcome)
 
 const Few = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 }))

@@ -1,11 +1,11 @@
 /**
- * Exact sliding windows. A row keeps the times at which uses of a window were counted, so one function of the database
- * decides under the row's lock, for all replicas; uses that arrive together are counted by one statement. Limits on
- * accepted writes are counted by the statement that records the write (`makeAcceptance`) and only checked before: so a
- * write gets 429 only because of others that were accepted.
- * Windows of up to 1 000 uses are exact to the millisecond. In larger ones a use counts from the end of its hundredth
- * of the window on, so that a row stays small: there are still never too many uses, but room comes up to a hundredth
- * later.
+ * Exact sliding windows. A row keeps the times at which uses of a window were counted, so one function of the database decides under
+ * the row's lock, for all replicas; uses that arrive together are counted by one statement. Limits on accepted writes are counted by
+ * the statement that records the write (`makeAcceptance`) and only checked before: so a write gets 429 only because of others that
+ * were accepted.
+ *
+ * Windows of up to 1 000 uses are exact to the millisecond. In larger ones a use counts from the end of its hundredth of the window
+ * on, so that a row stays small: there are still never too many uses, but room comes up to a hundredth later.
  */
 import { Array as Arr, Clock, DateTime, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -205,11 +205,11 @@ const make = Effect.gen(function* () {
   const rows = findAll(Row)
 
   const use = (client: SqlClient.SqlClient, now: number, groups: ReadonlyArray<Group>) => {
-    const asked = groups.flatMap(({ members, windows }, caller) =>
+    const uses = groups.flatMap(({ members, windows }, caller) =>
       windows.map((window) => ({ ...window, caller, uses: members.length }))
     )
     return client`
-      use_limits(${countedAt(client, now)}, ${arraysOf(client, asked, {
+      use_limits(${countedAt(client, now)}, ${arraysOf(client, uses, {
         caller: ["int4", ({ caller }) => caller],
         ...columns,
         uses: ["int8", ({ uses }) => BigInt(uses)],
@@ -230,12 +230,12 @@ const make = Effect.gen(function* () {
       if (group === undefined) groups.set(name, { windows, members: [index] })
       else group.members.push(index)
     }
-    for (const asked of turnsOf(groups.values())) {
+    for (const turn of turnsOf(groups.values())) {
       const found = yield* rows(client`
         select u.granted::float8 as granted, u.used::float8 as used, u.wait_ms::float8 as wait
-          from ${use(client, now, asked)} u order by u.place`)
+          from ${use(client, now, turn)} u order by u.place`)
       let place = 0
-      for (const { members, windows } of asked) {
+      for (const { members, windows } of turn) {
         const own = windows.map((window, index) => ({ window, ...Arr.getUnsafe(found, place + index) }))
         place += windows.length
         for (const [nth, member] of members.entries()) {

@@ -2,8 +2,9 @@
  * One statement for requests that arrive together, by Effect's `RequestResolver`. A request that finds nothing in flight is sent
  * immediately; otherwise it joins the next batch. So an idle service answers without delay, and under load one statement serves many
  * requests. After 10 ms a second statement is sent beside the first, so that one that waits for a lock delays nobody for long. There
- * is never a third, and a request that is in none within 4 s fails. The resolver's own limit (`batchN`) would send a full batch past
- * this wait, so larger batches are cut here.
+ * is never a third, and a request that is in none within 4 s fails.
+ *
+ * The resolver's own limit (`batchN`) would send a full batch past this wait, so larger batches are cut here.
  */
 import {
   Array as Arr,
@@ -160,7 +161,7 @@ export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, O
     })
   const resolver = RequestResolver.make<Item<In, Out>>(inSlot).pipe(RequestResolver.setDelayEffect(gathered))
 
-  const together = (items: Arr.NonEmptyReadonlyArray<In>) =>
+  const asBatch = (items: Arr.NonEmptyReadonlyArray<In>) =>
     Effect.flatMap(Effect.all([Effect.exit(answers(items)), isInTransaction(sql)]), ([exit, isPart]) =>
       Exit.isFailure(exit) && items.length > 1 && !isPart && !isAway(exit.cause)
         ? Effect.map(
@@ -177,7 +178,7 @@ export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, O
     )
   const all = (items: ReadonlyArray<In>): Effect.Effect<ReadonlyArray<Out>> =>
     items.length > 1 && Arr.isReadonlyArrayNonEmpty(items)
-      ? Effect.map(Effect.forEach(Arr.chunksOf(items, options.maxSize), together), Arr.flatten)
+      ? Effect.map(Effect.forEach(Arr.chunksOf(items, options.maxSize), asBatch), Arr.flatten)
       : Effect.forEach(items, one)
   const batcher: RequestBatcher<In, Out> = Object.assign(one, { all })
   return batcher

@@ -74,10 +74,10 @@ const make = Effect.fnUntraced(function* (key: Redacted.Redacted) {
     const series = seriesOf(asset, unit)
     const observation = observationOf(period)
     if (series === undefined || observation === undefined) return Option.none()
-    const asked = { series_id: series.id, observation_start: observation, observation_end: observation }
+    const parameters = { series_id: series.id, observation_start: observation, observation_end: observation }
     // Nothing is published before its period begins, so this excludes no vintage.
     const vintages = yield* retried(
-      observations({ ...asked, realtime_start: observation, realtime_end: endOfTime })
+      observations({ ...parameters, realtime_start: observation, realtime_end: endOfTime })
     )
     const [first] = vintages.rows
       .filter(({ date, value }) => date === observation && value !== ".")
@@ -88,7 +88,12 @@ const make = Effect.fnUntraced(function* (key: Redacted.Redacted) {
       series.units === "lin"
         ? vintages
         : yield* retried(
-            observations({ ...asked, realtime_start: released, realtime_end: released, units: series.units })
+            observations({
+              ...parameters,
+              realtime_start: released,
+              realtime_end: released,
+              units: series.units
+            })
           )
     const text =
       computed === vintages ? first.value : computed.rows.find(({ date }) => date === observation)?.value

@@ -50,11 +50,11 @@ const readFrom = Effect.fnUntraced(function* (venues: ReadonlyArray<Venue>, feed
   const isMissing = ({ time }: Candle) => missing.has(DateTime.toEpochMillis(time))
   for (const venue of venues) {
     if (missing.size === 0) break
-    const asked = {
+    const missingWindow = {
       from: DateTime.makeUnsafe(Math.min(...missing)),
       until: DateTime.makeUnsafe(Math.max(...missing) + hour)
     }
-    const result = yield* Effect.result(venue.read(feed.asset, asked))
+    const result = yield* Effect.result(venue.read(feed.asset, missingWindow))
     if (Result.isFailure(result)) {
       failures.push(result.failure)
       yield* Effect.logDebug("a price source did not answer").pipe(

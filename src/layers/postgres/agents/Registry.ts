@@ -249,11 +249,11 @@ const make = Effect.gen(function* () {
 
   const submit: Registry["Service"]["submit"] = Effect.fn("Registry.submit")(function* (challengeId, answer) {
     if (!isUuid(challengeId)) return yield* noChallenge(challengeId)
-    const asked = yield* challengeSlug(sql`
+    const slug = yield* challengeSlug(sql`
       select event_slug from registration_challenges where id = ${challengeId}::uuid`)
-    if (Option.isNone(asked)) return yield* noChallenge(challengeId)
+    if (Option.isNone(slug)) return yield* noChallenge(challengeId)
     // An event that the judge no longer knows costs no attempt.
-    if (Option.isNone(yield* judge.event(asked.value.event_slug))) {
+    if (Option.isNone(yield* judge.event(slug.value.event_slug))) {
       return yield* new NotFound({
         detail:
           "The event of this registration challenge is no longer in use: register again for another one."
@@ -437,12 +437,12 @@ const make = Effect.gen(function* () {
       const suspendedNow = yield* changed
       if (Option.isNone(suspendedNow) || suspendedNow.value.owner_id === null) return
       const { name, owner_id: owner } = suspendedNow.value
-      const told = textsOf(settings.site).suspended({
+      const mail = textsOf(settings.site).suspended({
         baseUrl: settings.baseUrl,
         agentName: name,
         reason: reason ?? null
       })
-      yield* mails.tell(owner, "agent_suspended", told)
+      yield* mails.tell(owner, "agent_suspended", mail)
     }).pipe(transaction(sql))
     return yield* profile(agentId)
   })

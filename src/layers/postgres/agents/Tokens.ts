@@ -90,12 +90,12 @@ const make = Effect.gen(function* () {
     agentIds: Arr.NonEmptyReadonlyArray<AgentId>,
     client: SqlClient.SqlClient
   ) {
-    const asked = yield* Clock.currentTimeMillis
+    const queriedAt = yield* Clock.currentTimeMillis
     const rows = yield* epochRows(client`
       select id::text, token_epoch, suspended_at is not null as suspended
         from agents where id = any(${arrayParam("uuid", agentIds)})`)
     const byId = new Map(rows.map((row) => [row.id, row]))
-    return agentIds.map((id) => ({ asked, row: Option.fromUndefinedOr(byId.get(id)) }))
+    return agentIds.map((id) => ({ queriedAt, row: Option.fromUndefinedOr(byId.get(id)) }))
   })
 
   const epochs = yield* Cache.makeWith(
@@ -108,9 +108,9 @@ const make = Effect.gen(function* () {
     Option.isNone(row) || row.value.suspended || row.value.token_epoch !== epoch
 
   const ended = Effect.fnUntraced(function* (agentId: AgentId, epoch: number) {
-    const { asked, row } = yield* Cache.get(epochs, agentId)
+    const { queriedAt, row } = yield* Cache.get(epochs, agentId)
     // A slow answer is as old as its query.
-    const isStale = (yield* Clock.currentTimeMillis) - asked > Duration.toMillis(epochTtl)
+    const isStale = (yield* Clock.currentTimeMillis) - queriedAt > Duration.toMillis(epochTtl)
     // A token newer than the cached epoch is not rejected by it.
     const isOutdated = hasEnded(row, epoch) && Option.exists(row, (known) => epoch >= known.token_epoch)
     if (!isStale && !isOutdated) return hasEnded(row, epoch)

@@ -148,13 +148,13 @@ const make = Effect.gen(function* () {
     return found ?? (yield* unknownEvent(eventId))
   })
 
-  const list: Events["Service"]["list"] = Effect.fn("Events.list")((filter, asked) =>
-    page(filter, asked, Option.none())
+  const list: Events["Service"]["list"] = Effect.fn("Events.list")((filter, requested) =>
+    page(filter, requested, Option.none())
   )
 
-  const today: Events["Service"]["today"] = Effect.fn("Events.today")(function* (filter, asked) {
+  const today: Events["Service"]["today"] = Effect.fn("Events.today")(function* (filter, requested) {
     const now = yield* DateTime.now
-    return yield* page(filter, asked, Option.some(DateTime.startOf(now, "day")))
+    return yield* page(filter, requested, Option.some(DateTime.startOf(now, "day")))
   })
 
   return Events.of({ importAll, get, list, today })

@@ -41,9 +41,9 @@ const make = Effect.gen(function* () {
     followers: { own: sql.literal("followed_id"), other: sql.literal("follower_id") }
   }
 
-  const follow: Social["Service"]["follow"] = Effect.fn("Social.follow")(function* (agentId, asked) {
-    if (!isUuid(asked)) return yield* NotFound.agent(asked)
-    const target = asked.toLowerCase()
+  const follow: Social["Service"]["follow"] = Effect.fn("Social.follow")(function* (agentId, targetId) {
+    if (!isUuid(targetId)) return yield* NotFound.agent(targetId)
+    const target = targetId.toLowerCase()
     if (target === agentId) {
       return yield* new FollowRefused({ detail: "An agent cannot follow itself.", code: "self_follow" })
     }
@@ -77,7 +77,7 @@ const make = Effect.gen(function* () {
       select exists (select from target) as known, exists (select from made) as made,
              coalesce((select count from own), 0)::int as following
         from accepted`)
-    if (!known) return yield* NotFound.agent(asked)
+    if (!known) return yield* NotFound.agent(targetId)
     if (made || following < settings.followsPerAgent) return
     // This second statement sees a follow that committed while the first one waited for the count.
     const { exists } = yield* followRow(sql`
@@ -95,15 +95,15 @@ const make = Effect.gen(function* () {
   })
 
   /** Locks in the order of `follow`: the agent's own count, the follow, and (by the trigger) the other's count. */
-  const unfollow: Social["Service"]["unfollow"] = Effect.fn("Social.unfollow")(function* (agentId, asked) {
-    if (!isUuid(asked)) return
+  const unfollow: Social["Service"]["unfollow"] = Effect.fn("Social.unfollow")(function* (agentId, targetId) {
+    if (!isUuid(targetId)) return
     yield* execute(sql`
       with own as materialized (
         select agent_id from follow_counts where agent_id = ${agentId}::uuid and side = 'following'
            for no key update
       )
       delete from follows f using own
-       where f.follower_id = own.agent_id and f.followed_id = ${asked}::uuid`)
+       where f.follower_id = own.agent_id and f.followed_id = ${targetId}::uuid`)
   })
 
   const list = Effect.fnUntraced(function* (side: keyof typeof lists, agentId: AgentId, page: Page) {
@@ -123,8 +123,8 @@ const make = Effect.gen(function* () {
     return { items: items.map((row) => Struct.omit(row, ["id"])), next_cursor }
   })
 
-  const feed: Social["Service"]["feed"] = Effect.fn("Social.feed")(function* (agentId, asked) {
-    const { after, toPage, limit } = yield* feedPages.decode(asked)
+  const feed: Social["Service"]["feed"] = Effect.fn("Social.feed")(function* (agentId, page) {
+    const { after, toPage, limit } = yield* feedPages.decode(page)
     const before = pageAfter(sql, "id <", after)
     // One index probe finds the newest comment of each followed agent. Only the agents with the newest of these can be on the page,
     // with no comment older than the last of them, and the n-th of these agents with at most limit + 1 - n comments. So the cost

@@ -168,11 +168,11 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const grant: Credits["Service"]["grant"] = Effect.fn("Credits.grant")(function* (to, asked) {
+  const grant: Credits["Service"]["grant"] = Effect.fn("Credits.grant")(function* (to, request) {
     const account = accountOf(to)
     const found = isUuid(to.id) ? yield* accountRow(account) : Option.none()
     if (Option.isNone(found)) return yield* NotFound.of(to.kind, to.id)
-    const { amount, idempotency_key, reason } = asked
+    const { amount, idempotency_key, reason } = request
     const id = `grant:admin:${account}:${idempotency_key}`
     const transfer = { id, kind: "post", debit: treasury, credit: account, amount, reason } as const
     yield* transfers.record([transfer]).pipe(
@@ -212,13 +212,13 @@ const make = Effect.gen(function* () {
    * An agent keeps its owner for ever, so the owner that is looked up is still the owner when the transfer is recorded. The ledger's
    * constraint keeps the owner's account covered.
    */
-  const topUp: Credits["Service"]["topUp"] = Effect.fn("Credits.topUp")(function* (owner, agentId, asked) {
+  const topUp: Credits["Service"]["topUp"] = Effect.fn("Credits.topUp")(function* (owner, agentId, request) {
     const owned = isUuid(agentId)
       ? yield* sql`
           select 1 from agents where id = ${agentId}::uuid and owner_id = ${owner}::uuid`.pipe(orDie)
       : []
     if (owned.length === 0) return yield* NotFound.notOwned()
-    const { amount, idempotency_key } = asked
+    const { amount, idempotency_key } = request
     const debit = accountOf({ kind: "owner", id: owner })
     const credit = accountOf({ kind: "agent", id: agentId })
     const id = topUpId(owner, idempotency_key)

@@ -45,9 +45,9 @@ const make = Effect.gen(function* () {
   const begunRow = findOne(BegunRow)
   const urlRow = findOne(Schema.Struct({ url: Schema.String }))
 
-  const begin: Payments["Service"]["begin"] = Effect.fn("Payments.begin")(function* (owner, asked) {
+  const begin: Payments["Service"]["begin"] = Effect.fn("Payments.begin")(function* (owner, request) {
     if (Option.isNone(provider)) return yield* nothingSold()
-    const offered = provider.value.packages.find((each) => packageName(each) === asked.package)
+    const offered = provider.value.packages.find((each) => packageName(each) === request.package)
     if (offered === undefined) {
       return yield* new NotFound({
         detail: "This is not for sale on these terms any more: open the page again."
@@ -59,7 +59,7 @@ const make = Effect.gen(function* () {
     const { amount, currency } = offered.price
     yield* execute(sql`
       insert into purchases (id, owner_id, key, credits, amount, currency, created_at)
-      values (${yield* random.uuidV7()}::uuid, ${owner.operatorId}::uuid, ${asked.key}, ${credits}, ${amount}::int8,
+      values (${yield* random.uuidV7()}::uuid, ${owner.operatorId}::uuid, ${request.key}, ${credits}, ${amount}::int8,
               ${currency}, ${timestamp(now)})
       on conflict on constraint purchases_one_per_form do nothing`)
     const begun = yield* begunRow(sql`
@@ -68,7 +68,7 @@ const make = Effect.gen(function* () {
              exists (select 1 from payments where purchase_id = p.id) as is_paid,
              (select url from checkout_sessions where purchase_id = p.id) as url
         from purchases p join accounts a on a.id = 'owner:' || p.owner_id
-       where p.owner_id = ${owner.operatorId}::uuid and p.key = ${asked.key}`)
+       where p.owner_id = ${owner.operatorId}::uuid and p.key = ${request.key}`)
     if (!begun.is_same) {
       return yield* new IdempotencyKeyReused({
         detail: "This form has begun another purchase, so nothing was begun now: open the page again."
@@ -247,7 +247,7 @@ const makeReceive = Effect.gen(function* () {
     const owner = accountOf({ kind: "owner", id: purchase.owner_id })
     const inPrice = (money: PaymentEvent["money"]) =>
       money?.currency === purchase.currency ? BigInt(money.amount) : purchase.amount
-    const told = (kind: PaymentEvent["kind"]) => (event.kind === kind ? inPrice(event.money) : 0n)
+    const reported = (kind: PaymentEvent["kind"]) => (event.kind === kind ? inPrice(event.money) : 0n)
     const counted = sql`
       case when currency = ${purchase.currency} then amount else ${purchase.amount}::int8 end`
     const lost = yield* lostRow(sql`
@@ -262,8 +262,8 @@ const makeReceive = Effect.gen(function* () {
        cross join lateral (
          select posted - held as available from accounts where id = ${owner} for no key update) a
        where p.purchase_id = ${purchase.id}::uuid`)
-    const refunded = told("refunded") > lost.refunded ? told("refunded") : lost.refunded
-    const gone = refunded + lost.disputed + told("dispute_lost")
+    const refunded = reported("refunded") > lost.refunded ? reported("refunded") : lost.refunded
+    const gone = refunded + lost.disputed + reported("dispute_lost")
     const due = shareOf(purchase.credits, gone, purchase.amount) - lost.taken
     const amount = due < lost.available ? due : lost.available
     if (amount < due) {
@@ -390,10 +390,10 @@ const makeFollowUp = Effect.fnUntraced(function* (
 
   const ask = Effect.fnUntraced(function* (checkout: typeof Awaited.Type) {
     const about = { purchase_id: checkout.purchase_id, session_id: checkout.session_id }
-    const told = yield* provider.progress(checkout.session_id)
-    if (Option.isSome(told)) yield* receive(told.value)
-    if (Option.isSome(told) && told.value.kind !== "processing") {
-      if (told.value.kind === "paid") {
+    const progress = yield* provider.progress(checkout.session_id)
+    if (Option.isSome(progress)) yield* receive(progress.value)
+    if (Option.isSome(progress) && progress.value.kind !== "processing") {
+      if (progress.value.kind === "paid") {
         yield* Effect.logWarning("a payment was found that no message told of: is the webhook reached?").pipe(
           Effect.annotateLogs(about)
         )
@@ -409,7 +409,7 @@ const makeFollowUp = Effect.fnUntraced(function* (
   })
 
   /** A failure with one checkout stops no other; it is asked about again. */
-  const asked = (checkout: typeof Awaited.Type) =>
+  const askOrLog = (checkout: typeof Awaited.Type) =>
     Effect.catchDefect(ask(checkout), (defect) =>
       Effect.logError("a checkout could not be asked about", defect).pipe(
         Effect.annotateLogs({ purchase_id: checkout.purchase_id, session_id: checkout.session_id })
@@ -420,7 +420,7 @@ const makeFollowUp = Effect.fnUntraced(function* (
     const now = yield* boundNow(sql)
     yield* forgetEnded(now)
     // A provider that cannot be reached for one checkout cannot be reached for any.
-    yield* Effect.forEach(yield* claim(now), asked, { concurrency, discard: true }).pipe(
+    yield* Effect.forEach(yield* claim(now), askOrLog, { concurrency, discard: true }).pipe(
       Effect.catchTag("PaymentsUnavailable", () => Effect.void)
     )
   }).pipe(Effect.withSpan("Payments.followUp"))
@@ -454,6 +454,6 @@ const makePurchases = Effect.gen(function* () {
             -- A union is used, because "or" would read all events for each purchase.
             from (select * from payment_events where purchase_id = p.id
                    union all
-                  select * from payment_events where payment_id = d.payment_id and purchase_id is null) told) e on true
+                  select * from payment_events where payment_id = d.payment_id and purchase_id is null) of_purchase) e on true
        order by p.id desc`)
 })

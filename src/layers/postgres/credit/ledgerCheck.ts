@@ -222,7 +222,7 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
    * the body of a rejected call may be anything.
    */
   const grants = sql`
-    with asked as (
+    with requested as (
       select case action when 'grantAgent' then 'agent:' else 'owner:' end
                || lower(substring(path from '/([0-9A-Fa-f-]{36})/credits')) as account,
              substring(body from '"idempotency_key"\\s*:\\s*"([^"\\\\]*)"') as key,
@@ -236,7 +236,7 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
      where t.id >= 'grant:admin:' and t.id < 'grant:admin;'
        and ((t.kind, t.debit) is distinct from ('post', 'treasury')
             or not exists (
-              select from asked a
+              select from requested a
                where 'grant:admin:' || a.account || ':' || a.key = t.id and a.account = t.credit and a.amount = t.amount))
      order by 1 limit ${maxReported}`
 

@@ -41,7 +41,7 @@ export const makeTransfers = Effect.gen(function* () {
   const ids = findAll(Id)
 
   const rows = (transfers: ReadonlyArray<Transfer>) =>
-    rowsOf(sql, "asked", transfers, {
+    rowsOf(sql, "requested", transfers, {
       id: ["text", ({ id }) => id],
       kind: ["text", ({ kind }) => kind],
       debit: ["text", ({ debit }) => debit],
@@ -56,14 +56,14 @@ export const makeTransfers = Effect.gen(function* () {
     const now = yield* DateTime.now
     const made = yield* retryingConflicts(sql`
       insert into transfers (id, kind, debit, credit, amount, pending_id, reason, at)
-      select id, kind, debit, credit, amount, pending_id, reason, ${timestamp(now)}::timestamptz from ${rows(transfers)} order by asked.id collate "C"
+      select id, kind, debit, credit, amount, pending_id, reason, ${timestamp(now)}::timestamptz from ${rows(transfers)} order by requested.id collate "C"
       on conflict (id) do nothing
       returning 1`)
     if (made.length === transfers.length) return
     const different = yield* ids(sql`
-      select asked.id from ${rows(transfers)} join transfers t on t.id = asked.id
+      select requested.id from ${rows(transfers)} join transfers t on t.id = requested.id
        where (t.kind, t.debit, t.credit, t.amount, t.pending_id, t.reason)
-             is distinct from (asked.kind, asked.debit, asked.credit, asked.amount, asked.pending_id, asked.reason)`)
+             is distinct from (requested.kind, requested.debit, requested.credit, requested.amount, requested.pending_id, requested.reason)`)
     if (different.length > 0) return yield* new TransferDiffers({ ids: different.map(({ id }) => id) })
   })
 

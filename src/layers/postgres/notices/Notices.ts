@@ -110,7 +110,7 @@ const ReadRow = Schema.Struct({
   notices: Schema.Array(Schema.Struct({ at: Schema.Finite, mark: Schema.String, notice: Notice }))
 })
 
-interface Asked {
+interface ReaderQuery {
   readonly reader: Reader
   readonly after: Key
   readonly types: ReadonlyArray<NoticeType>
@@ -147,7 +147,7 @@ const make = Effect.gen(function* () {
   const anonymous = new Set<{ readonly network: string | undefined }>()
   const isDraining = () => health.phase() !== "serving"
   const waiters = new Set<Waiter>()
-  const together = yield* FiberMap.make<string, NoticeRead, InvalidRequest | CursorExpired>()
+  const publicWaits = yield* FiberMap.make<string, NoticeRead, InvalidRequest | CursorExpired>()
   // The gauge exists from the start, so that alerts find it.
   yield* Metric.update(waitingGauge, 0)
 
@@ -161,7 +161,7 @@ const make = Effect.gen(function* () {
    * Serves several readers by one statement, each from indexes alone. Conditions and order use pairs, so that notices of a type are
    * found by the index that begins with the type: the index of places would pass all others.
    */
-  const readOf = (asked: ReadonlyArray<Asked>, client: SqlClient.SqlClient) => {
+  const readOf = (queries: ReadonlyArray<ReaderQuery>, client: SqlClient.SqlClient) => {
     const ofSettlement = (type: NoticeType, part: number) => ({
       source: client`scanned n`,
       agentId: "r.agent_id",
@@ -172,7 +172,7 @@ const make = Effect.gen(function* () {
       select s.head::float8, s.floor::float8, ${markAt(client, "s.floor")} as floor_mark,
              (select ${mark(client, "id")} from notices where seq = ${seqOf}) as known_mark,
              page.horizon::float8, ${markAt(client, "page.horizon")} as horizon_mark, page.notices
-        from ${rowsOf(client, "r", asked, {
+        from ${rowsOf(client, "r", queries, {
           agent_id: ["uuid", ({ reader }) => (reader === "public" ? null : reader)],
           after: ["int8", ({ after }) => BigInt(after.at)],
           public_types: ["text", ({ types }) => types.filter(isPublicType).join(",")],
@@ -197,7 +197,7 @@ const make = Effect.gen(function* () {
          horizon as (
            select case when count(*) < ${scanned} then s.head else max(seq) end as seq from scanned
          ),
-         told as (
+         candidates as (
            select n.seq, 0 as part, n.id as written, n.created_at, n.id, n.type, n.subject, n.data
              from unnest(string_to_array(r.public_types, ',')) t (type)
             cross join lateral (
@@ -218,7 +218,7 @@ const make = Effect.gen(function* () {
          ),
          shown as (
            select t.seq * ${partCount} + t.part as at, t.written, t.id, t.type, t.subject, t.data, t.created_at
-             from told t join horizon h on t.seq <= h.seq
+             from candidates t join horizon h on t.seq <= h.seq
             where t.seq * ${partCount} + t.part > r.after
             order by 1 limit r.max
          )
@@ -233,14 +233,14 @@ const make = Effect.gen(function* () {
   }
 
   /** Readers that wait for the same notices, as streams of public notices do, share one read. */
-  const run = Effect.fnUntraced(function* (asked: ReadonlyArray<Asked>, client: SqlClient.SqlClient) {
-    const different = [...new Map(asked.map((each) => [JSON.stringify(each), each]))]
+  const run = Effect.fnUntraced(function* (queries: ReadonlyArray<ReaderQuery>, client: SqlClient.SqlClient) {
+    const different = [...new Map(queries.map((each) => [JSON.stringify(each), each]))]
     const rows = yield* readOf(
       different.map(([, each]) => each),
       client
     )
     const found = new Map(different.map(([key], place) => [key, rows[place]]))
-    return asked.flatMap((each) => found.get(JSON.stringify(each)) ?? [])
+    return queries.flatMap((each) => found.get(JSON.stringify(each)) ?? [])
   })
 
   const reads = yield* RequestBatcher.make({ run, maxSize: maxReaders })
@@ -278,14 +278,14 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const told = ({ cursor, notices }: Omit<NoticeRead, "isEnding">): NoticeRead => ({
+  const withEnding = ({ cursor, notices }: Omit<NoticeRead, "isEnding">): NoticeRead => ({
     cursor,
     notices,
     isEnding: isDraining()
   })
 
   const read: Notices["Service"]["read"] = Effect.fn("Notices.read")(function* (reader, query) {
-    return told(yield* readKey(reader, query))
+    return withEnding(yield* readKey(reader, query))
   })
 
   /** Waits until a notice of these types comes after `head`. */
@@ -317,17 +317,17 @@ const make = Effect.gen(function* () {
       }
     })
     yield* Effect.timeoutOption(look, atMost)
-    return told(found)
+    return withEnding(found)
   })
 
   /** Readers at the same place share one wait for public notices. */
   const waitTogether = Effect.fnUntraced(function* (query: NoticeQuery, atMost: Duration.Duration) {
     const key = JSON.stringify(query)
-    const running = FiberMap.getUnsafe(together, key)
+    const running = FiberMap.getUnsafe(publicWaits, key)
     return yield* Fiber.join(
       Option.isSome(running)
         ? running.value
-        : yield* FiberMap.run(together, key, wait("public", query, atMost))
+        : yield* FiberMap.run(publicWaits, key, wait("public", query, atMost))
     )
   })
 
@@ -353,7 +353,7 @@ const make = Effect.gen(function* () {
   )
 
   const latest: Notices["Service"]["latest"] = Effect.fn("Notices.latest")(function* (reader) {
-    const { head, mark: ofHead } = yield* standing
+    const { head, mark: ofHead } = yield* noticeState
     const { cursorAfter } = yield* Effect.orDie(pages.decode({ limit: 1, cursor: undefined }, reader))
     return cursorAfter({ at: afterAll(head), mark: ofHead })
   })
@@ -391,7 +391,7 @@ const make = Effect.gen(function* () {
       return Effect.acquireRelease(move(1), () => move(-1))
     })
 
-  const standing = headRow(sql`
+  const noticeState = headRow(sql`
     select head::float8, ${markAt(sql, "head")} as mark, exists (select from notices where seq is null) as pending
       from notice_state`)
 
@@ -420,7 +420,7 @@ const make = Effect.gen(function* () {
 
   /** Wakes the readers of notices that came after the last look. */
   const wakeReaders = Effect.gen(function* () {
-    const { head } = yield* standing
+    const { head } = yield* noticeState
     // This is the first look, or the database was restored.
     if (seen === 0 || head < seen) wakeAll()
     if (waiters.size === 0) seen = head
@@ -440,7 +440,7 @@ const make = Effect.gen(function* () {
   })
 
   const advance: Notices["Service"]["advance"] = Effect.gen(function* () {
-    if ((yield* standing).pending) yield* Effect.repeat(sequence, { while: (placed) => placed === batch })
+    if ((yield* noticeState).pending) yield* Effect.repeat(sequence, { while: (placed) => placed === batch })
     yield* Effect.repeat(wakeReaders, { while: (looked) => looked === batch })
   }).pipe(Effect.withSpan("Notices.advance"))
 

@@ -233,13 +233,13 @@ export const make = Effect.fnUntraced(function* (
       // A longer pause comes from a clock that was ahead.
       const atMost = timestamp(DateTime.addDuration(at, maxRest))
       const own = (type: string) => ({
-        source: sql`told n cross join hooked r`,
+        source: sql`batch n cross join hooked r`,
         agentId: "r.agent_id",
         columns: sql`r.webhook_id, r.agent_id as told_to, n.created_at, n.seq`,
         condition: sql`n.agent_id is null and ${type}::text = any(r.types) and r.since < n.seq and not r.muted`
       })
       yield* execute(sql`
-        with told as materialized (
+        with batch as materialized (
           select * from notices where seq > ${from}::int8 and seq <= ${upto}::int8
         ),
         hooks as materialized (
@@ -257,10 +257,10 @@ export const make = Effect.fnUntraced(function* (
         ),
         found as (
           select h.id as webhook_id, null::uuid as told_to, n.created_at, n.seq, n.id, n.type, n.subject, n.data
-            from told n join hooks h on n.agent_id is null and n.type = any(h.types) and h.since < n.seq and not h.muted
+            from batch n join hooks h on n.agent_id is null and n.type = any(h.types) and h.since < n.seq and not h.muted
           union all
           select r.webhook_id, r.agent_id, n.created_at, n.seq, n.id, n.type, n.subject, n.data
-            from told n join hooked r on r.agent_id = n.agent_id and n.type = any(r.types) and r.since < n.seq
+            from batch n join hooked r on r.agent_id = n.agent_id and n.type = any(r.types) and r.since < n.seq
              and (not r.muted or n.type = 'agent.suspended')
           union all
           ${settlementNotices(sql, own("prediction.settled"))}

@@ -5,7 +5,7 @@ import type { SqlClient, Statement } from "effect/sql"
 const derivedId = (agentId: string, what: "prediction" | "stake"): string =>
   `encode(substr(sha256(convert_to('${what} ' || n.id || ' ' || ${agentId}, 'UTF8')), 1, 16), 'hex')::uuid`
 
-interface Told {
+interface DerivedQuery {
   /** The public notices of settlements as `n`, and the agents that may be notified. */
   readonly source: Statement.Fragment
   /** The agent that is notified, an expression over the source. */
@@ -16,14 +16,14 @@ interface Told {
 }
 
 /** Selects a notice for each agent whose prediction was scored. */
-export const settlementNotices = (sql: SqlClient.SqlClient, told: Told) => {
-  const agentId = sql.literal(told.agentId)
+export const settlementNotices = (sql: SqlClient.SqlClient, query: DerivedQuery) => {
+  const agentId = sql.literal(query.agentId)
   return sql`
-    select ${told.columns}, ${sql.literal(derivedId(told.agentId, "prediction"))} as id, 'prediction.settled' as type,
+    select ${query.columns}, ${sql.literal(derivedId(query.agentId, "prediction"))} as id, 'prediction.settled' as type,
            jsonb_build_object('challenge_id', c.challenge_id, 'prediction_id', q.id) as subject,
            jsonb_build_object('version', c.version, 'score', p.score, 'is_correct', p.is_correct, 'crps', p.crps,
                               'skill', p.skill) as data
-      from ${told.source}
+      from ${query.source}
      cross join lateral (
        select (n.subject->>'challenge_id')::uuid as challenge_id, (n.data->>'version')::int as version) c
       join lateral (
@@ -32,17 +32,17 @@ export const settlementNotices = (sql: SqlClient.SqlClient, told: Told) => {
       join lateral (
         select id from predictions
          where challenge_id = c.challenge_id and agent_id = ${agentId} and revision = p.revision limit 1) q on true
-     where n.type in ('challenge.settled', 'challenge.amended') and ${told.condition}`
+     where n.type in ('challenge.settled', 'challenge.amended') and ${query.condition}`
 }
 
 /** Selects a notice for each agent whose stake was paid or returned. */
-export const stakeNotices = (sql: SqlClient.SqlClient, told: Told) => {
-  const agentId = sql.literal(told.agentId)
+export const stakeNotices = (sql: SqlClient.SqlClient, query: DerivedQuery) => {
+  const agentId = sql.literal(query.agentId)
   return sql`
-    select ${told.columns}, ${sql.literal(derivedId(told.agentId, "stake"))} as id, 'stake.settled' as type,
+    select ${query.columns}, ${sql.literal(derivedId(query.agentId, "stake"))} as id, 'stake.settled' as type,
            jsonb_build_object('challenge_id', k.challenge_id, 'stake_id', k.id) as subject,
            jsonb_build_object('outcome', o.outcome, 'amount', k.amount / 1e6, 'reward', coalesce(w.reward, 0) / 1e6) as data
-      from ${told.source}
+      from ${query.source}
       join lateral (
         select * from stakes
          where challenge_id = (n.subject->>'challenge_id')::uuid and agent_id = ${agentId} limit 1) k on true
@@ -51,5 +51,5 @@ export const stakeNotices = (sql: SqlClient.SqlClient, told: Told) => {
       left join lateral (
         select reward from pool_rewards
          where challenge_id = k.challenge_id and agent_id = ${agentId} limit 1) w on true
-     where n.type in ('challenge.settled', 'challenge.void') and ${told.condition}`
+     where n.type in ('challenge.settled', 'challenge.void') and ${query.condition}`
 }

@@ -58,7 +58,7 @@ const scales = { minimum: 5000, maximum: 20_000, unit: 10_000 }
 const precision = 7
 
 const outcomes = ["bullish", "neutral", "bearish"]
-const asked = { type: "directional", kind: "practice", outcomes } as const
+const question = { type: "directional", kind: "practice", outcomes } as const
 const noLimits = {
   prediction_limit: null,
   max_revisions: null,
@@ -197,14 +197,14 @@ const make = Effect.gen(function* () {
     const refused = (outcome: Parameters<typeof rejection>[1]["outcome"]) =>
       rejection(
         { receivedAt, values: answer },
-        { ...asked, ...noLimits, outcome, current_revision, target: asset }
+        { ...question, ...noLimits, outcome, current_revision, target: asset }
       )
     if (answer.amount !== undefined && answer.amount !== null) return yield* refused("no_pool")
     if (
       choice === undefined ||
       direction === undefined ||
       confidence === undefined ||
-      formProblems(asked, answer).length > 0
+      formProblems(question, answer).length > 0
     ) {
       return yield* refused("form_problems")
     }

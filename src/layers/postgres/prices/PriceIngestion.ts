@@ -111,12 +111,12 @@ const make = Effect.gen(function* () {
       )
       const failed = results.flatMap((each) => each.failed)
       // An open circuit breaker asks no source, so an outage is logged about once a minute.
-      const asked = failed.filter(({ failure }) => failure.kind !== "circuit_open")
-      if (asked.length > 0) {
+      const unavailable = failed.filter(({ failure }) => failure.kind !== "circuit_open")
+      if (unavailable.length > 0) {
         yield* Effect.logWarning("no price source answered").pipe(
           Effect.annotateLogs({
             assets: failed.map(({ asset }) => asset),
-            reasons: [...new Set(asked.map(({ failure }) => failure.reason))]
+            reasons: [...new Set(unavailable.map(({ failure }) => failure.reason))]
           })
         )
       }
