@@ -99,7 +99,7 @@ describe("The kill of a process that keeps the log", () => {
         let signed = 300
         yield* addPending(signed)
         yield* signedUpTo(signed)
-        for (const { left, mode, reached, table } of oneIn(3, steps)) {
+        for (const { left, mode, reached, table } of oneIn(steps.length, steps)) {
           yield* heldUpAt(table, mode, Effect.andThen(addPending(300), reached(signed)), killed(running))
           yield* left(signed)
           assert.deepStrictEqual(yield* rememberedIn(dataDir), Option.some(signed))
