@@ -250,7 +250,7 @@ const sha256 = (...parts: ReadonlyArray<string | Uint8Array>) => {
 
 /** Confidences that a guess tries, in hundredths; 97 is the victims'. */
 const likely = breadth(
-  [0, 50, 97, 100],
+  [0, 25, 50, 75, 97, 100],
   Array.from({ length: 101 }, (_, index) => index)
 )
 

@@ -17,7 +17,7 @@ const small = {
   AUSPEX_LIMIT_TOKENS: "4/minute",
   AUSPEX_LIMIT_TOKEN_FAILURES: "6/minute",
   AUSPEX_LIMIT_REGISTRATIONS: "20/hour",
-  AUSPEX_LIMIT_UNIDENTIFIED: "100/minute"
+  AUSPEX_LIMIT_READS: "100/minute"
 }
 
 const from = (address: string) => ({ "x-forwarded-for": address })
