@@ -111,7 +111,7 @@ export const valueNames: ReadonlyArray<ValueName> = Struct.keys(answerValues)
 
 const reason = Schema.optionalKey(text({ maximum: 4000 }))
 
-/** What an answer may say besides. */
+/** Fields of an answer in any form. */
 export const commonFields = {
   reasoning: reason,
   rationale: reason.annotate({ description: "another name for reasoning" }),
