@@ -1,7 +1,8 @@
 /** Grants, purchases, and the check of the ledger. */
 import { Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { Grant, LedgerCheck, NewGrant, creditsOf } from "../../src/services/Credits.ts"
+import { LedgerCheck } from "../../src/services/Audit.ts"
+import { Grant, NewGrant, creditsOf } from "../../src/services/Credits.ts"
 import { moneyText } from "../../src/services/Payments.ts"
 import type { Purchase } from "../../src/services/Payments.ts"
 import { CommandFailed } from "../client/connection.ts"

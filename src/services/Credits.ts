@@ -142,34 +142,6 @@ export class InsufficientCredit extends apiErrorWith("InsufficientCredit", 400, 
 /** 409: the key stands for a transfer with another amount, receiver or reason. */
 export class IdempotencyKeyReused extends apiError("IdempotencyKeyReused", 409, "idempotency_key_reused") {}
 
-export const LedgerCheck = Schema.Struct({
-  accounts: Schema.Int,
-  transfers: Schema.Int,
-  open_pendings: Schema.Int,
-  issued: Credit.annotate({ description: "given out by the treasury, less what came back" }),
-  with_agents: Credit,
-  with_owners: Credit,
-  in_pools: Credit,
-  gateway_revenue: Credit,
-  frozen: Credit.annotate({ description: "of all that, what is held" }),
-  claim_grants: Credit,
-  claim_grants_due: Schema.Int.annotate({ description: "agents that are still to get theirs" }),
-  plan_credit: Credit.annotate({ description: "given to owners by their plans" }),
-  purchases: Credit.annotate({ description: "bought by owners" }),
-  refunds: Credit.annotate({ description: "of that, taken back again" }),
-  top_ups: Credit.annotate({ description: "moved by owners to their agents" }),
-  stakes: Schema.Int.annotate({ description: "in credit pools, also in those that were settled" }),
-  open_stakes: Credit.annotate({ description: "frozen in pools that are not settled" }),
-  pools_settled: Schema.Int,
-  rewards: Credit.annotate({ description: "paid by all of these" }),
-  gateway_calls: Schema.Int.annotate({ description: "of models, also those that cost nothing" }),
-  gateway_reserved: Credit.annotate({ description: "frozen for calls that are under way" }),
-  differences: Schema.Array(Schema.String).annotate({
-    description: "whatever is not as it must be, at most 100 of each kind"
-  })
-}).annotate({ identifier: "LedgerCheck" })
-export type LedgerCheck = typeof LedgerCheck.Type
-
 export interface Holder {
   readonly kind: "agent" | "owner"
   readonly id: string
@@ -209,7 +181,5 @@ export class Credits extends Context.Service<
     readonly topUpOf: (owner: OperatorId, key: string) => Effect.Effect<Option.Option<TopUp>>
     /** Pays owners the credit of their plans for this month, once. Any number of replicas may run it at once. */
     readonly payPlans: Effect.Effect<void>
-    /** Checks every invariant of the ledger in one snapshot, and names every difference. */
-    readonly check: Effect.Effect<LedgerCheck>
   }
 >()("auspex/services/Credits") {}

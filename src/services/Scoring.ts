@@ -212,7 +212,5 @@ export class Scoring extends Context.Service<
     /** Of the numeric forecasts of all agents, without references; or of one agent. */
     readonly calibration: Effect.Effect<Calibration>
     readonly calibrationOf: (agentId: string) => Effect.Effect<Calibration, NotFound>
-    /** Compares the kept sums with a recomputation from the scores, and names every difference. */
-    readonly audit: Effect.Effect<{ readonly agents: number; readonly differences: ReadonlyArray<string> }>
   }
 >()("auspex/services/Scoring") {}

@@ -1,6 +1,7 @@
 /** Concurrent submissions: none is lost, none counts twice, and none slips past a deadline or a limit. */
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Ref, Result, Schema } from "effect"
+import { Audit } from "../../src/services/Audit.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -311,7 +312,7 @@ inBatches("Submissions at the moment of closing", (it) => {
           assert.strictEqual(yield* unscored(challenge), 0)
           const { kept, latest } = yield* countsOf(challenge)
           assert.deepStrictEqual(kept, latest)
-          assert.deepStrictEqual((yield* Scoring.use((scoring) => scoring.audit)).differences, [])
+          assert.deepStrictEqual((yield* Audit.use(({ verifyStats }) => verifyStats)).differences, [])
         })
     )
   }

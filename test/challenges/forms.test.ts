@@ -12,7 +12,7 @@ import { parseBody, parseEntry } from "../../src/scoring/verifier/entries.ts"
 import { statementOf } from "../../src/scoring/verifier/statement.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import { nothingSaid } from "../../src/services/domain/Prediction.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { Schedules } from "../../src/services/Schedules.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
@@ -83,8 +83,8 @@ layer(testServer())("An answer by probabilities", (it) => {
       assert.deepInclude(member(scorecard.json, "predictions", 0), { probabilities, score: 70 })
       const page = yield* get(`/challenges/${challenge.id}`)
       assert.include(textOf(page), "Up 70 %, Flat 20 %, Down 10 %")
-      assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
-      assert.deepStrictEqual((yield* Scoring.use(({ audit }) => audit)).differences, [])
+      assert.deepStrictEqual((yield* Audit.use(({ verifyLog }) => verifyLog)).differences, [])
+      assert.deepStrictEqual((yield* Audit.use(({ verifyStats }) => verifyStats)).differences, [])
     })
   )
 
@@ -205,8 +205,8 @@ layer(testServer())("A forecast by quantiles or samples", (it) => {
           scoresAt(3)
         )
         yield* completeLog
-        assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
-        assert.deepStrictEqual((yield* Scoring.use(({ audit }) => audit)).differences, [])
+        assert.deepStrictEqual((yield* Audit.use(({ verifyLog }) => verifyLog)).differences, [])
+        assert.deepStrictEqual((yield* Audit.use(({ verifyStats }) => verifyStats)).differences, [])
         const page = yield* get(`/challenges/${macro.id}`)
         assert.include(textOf(page), "10 %: 2.9, 50 %: 3.1, 90 %: 3.4")
         assert.include(textOf(page), "10 samples: 3.045 ± 0.0287")
@@ -298,7 +298,7 @@ layer(testServer())("A forecast by quantiles or samples", (it) => {
         })
       )
       yield* completeLog
-      const { differences } = yield* LogAudit.use(({ audit }) => audit)
+      const { differences } = yield* Audit.use(({ verifyLog }) => verifyLog)
       assert.lengthOf(differences, 1)
       assert.include(differences[0], "predicted_value does not follow from its sealed body")
     })
@@ -407,8 +407,8 @@ layer(testServer({ environment: { AUSPEX_SCHEDULES: "macro" } }))(
           assert.strictEqual((yield* amend(0)).status, 200)
           assert.deepStrictEqual((yield* scores).map((each) => member(each, "score"))[1], 100)
           yield* completeLog
-          assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
-          assert.deepStrictEqual((yield* Scoring.use(({ audit }) => audit)).differences, [])
+          assert.deepStrictEqual((yield* Audit.use(({ verifyLog }) => verifyLog)).differences, [])
+          assert.deepStrictEqual((yield* Audit.use(({ verifyStats }) => verifyStats)).differences, [])
         })
     )
 

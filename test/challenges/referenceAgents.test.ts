@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { Audit } from "../../src/services/Audit.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Charts } from "../../src/services/Charts.ts"
@@ -167,7 +168,7 @@ layer(testServices())("The reference agents", (it) => {
         items.filter(({ rank }) => rank !== null).map(({ rank }) => rank),
         [1, 2, 3]
       )
-      assert.deepStrictEqual((yield* Scoring.use((scoring) => scoring.audit)).differences, [])
+      assert.deepStrictEqual((yield* Audit.use(({ verifyStats }) => verifyStats)).differences, [])
 
       // They get no verdict, and do not count as agents.
       const board = yield* Scoring.use((scoring) => scoring.leaderboard({ order: "skill" }, firstPage))
@@ -249,7 +250,7 @@ layer(testServices())("The reference agents", (it) => {
         const added = count - (before.pit.buckets[bucket]?.count ?? 0)
         assert.closeTo(added, own.pit.buckets[bucket]?.count ?? -1, 1e-9)
       }
-      const { differences } = yield* scoring.audit
+      const { differences } = yield* Audit.use(({ verifyStats }) => verifyStats)
       assert.deepStrictEqual(
         differences.filter((difference) => difference.startsWith("calibration")),
         []

@@ -1,8 +1,8 @@
 /** Concurrent stakes: no bin, balance or deadline is broken, on one replica or on two, in batches or alone. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Random, Result, Array as Arr, Context, Layer } from "effect"
+import { Audit } from "../../src/services/Audit.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import { Credits } from "../../src/services/Credits.ts"
 import { Pools } from "../../src/services/Pools.ts"
 import * as PoolsOnPostgres from "../../src/layers/postgres/credit/Pools.ts"
 import { decideStakes } from "../../src/scoring/staking.ts"
@@ -120,7 +120,7 @@ const takenOf = (results: ReadonlyArray<Result.Result<unknown, unknown>>) =>
 
 const whole = Effect.gen(function* () {
   assert.deepStrictEqual((yield* stakeFindings).findings, [])
-  const { differences } = yield* Credits.use((service) => service.check)
+  const { differences } = yield* Audit.use(({ verifyLedger }) => verifyLedger)
   assert.deepStrictEqual(differences, [])
 })
 

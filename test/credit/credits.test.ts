@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
+import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { concurrently, codesOf, times } from "../support/concurrently.ts"
 import {
@@ -26,7 +27,7 @@ const transactionsOf = (agentId: string, page = firstPage) =>
     Credits.use((service) => service.transactions(agentId, page)),
     ({ items }) => items
   )
-const check = Credits.use((service) => service.check)
+const check = Audit.use(({ verifyLedger }) => verifyLedger)
 const differences = Effect.map(check, (checked) => checked.differences)
 
 const changeOf = (

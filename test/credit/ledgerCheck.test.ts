@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent, claimedAgents, anOperator, someOperator, agentsApart } from "../support/agents.ts"
@@ -23,7 +24,7 @@ import { asOwner } from "../support/database.ts"
 import { testServices } from "../support/services.ts"
 import { restored, unguarded } from "../support/tampering.ts"
 
-const check = Credits.use((service) => service.check)
+const check = Audit.use(({ verifyLedger }) => verifyLedger)
 const differences = Effect.map(check, (checked) => checked.differences)
 
 layer(testServices())("The check of the ledger", (it) => {
@@ -229,7 +230,7 @@ type Tampering = ReadonlyArray<readonly [change: string, finding: RegExp]>
 const findsEach = Effect.fnUntraced(function* (
   tables: ReadonlyArray<string>,
   tampering: Tampering,
-  checked: Effect.Effect<ReadonlyArray<string>, never, Credits>,
+  checked: Effect.Effect<ReadonlyArray<string>, never, Audit>,
   ids: Readonly<Record<string, string>> = {}
 ) {
   const sql = yield* SqlClient.SqlClient
@@ -446,8 +447,8 @@ layer(testServices())("The check of pools", (it) => {
   it.effect("The check of pools reports stakes and payments, and finds nothing where nothing changed", () =>
     Effect.gen(function* () {
       yield* pools
-      const { open_stakes, pools_settled, rewards, stakes, ...checked } = yield* Credits.use(
-        (service) => service.check
+      const { open_stakes, pools_settled, rewards, stakes, ...checked } = yield* Audit.use(
+        ({ verifyLedger }) => verifyLedger
       )
       assert.deepStrictEqual(checked.differences, [])
       assert.deepStrictEqual(
@@ -479,7 +480,7 @@ layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("The check of pools and th
 
   it.effect("The check of pools names triggers that are switched off", () =>
     Effect.gen(function* () {
-      const checked = yield* Credits.use((service) => service.check)
+      const checked = yield* Audit.use(({ verifyLedger }) => verifyLedger)
       for (const trigger of ["stakes_append_only of stakes", "pool_rewards_append_only of pool_rewards"]) {
         assert.include(checked.differences, `the trigger ${trigger} is missing or switched off`)
       }

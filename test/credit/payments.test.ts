@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Option, Random, Result } from "effect"
 import { SqlClient } from "effect/sql"
+import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { OperatorId } from "../../src/services/domain/ids.ts"
 import { Operators } from "../../src/services/Operators.ts"
@@ -41,7 +42,7 @@ const has = Effect.fnUntraced(function* (owner: OperatorId, amount: number) {
 })
 
 const holds = Effect.gen(function* () {
-  assert.deepStrictEqual((yield* Credits.use((service) => service.check)).differences, [])
+  assert.deepStrictEqual((yield* Audit.use(({ verifyLedger }) => verifyLedger)).differences, [])
 })
 
 const purchaseOf = (owner: OperatorId, id: string) =>
@@ -516,7 +517,7 @@ layer(shop())("The ledger's check", (it) => {
       const { charge, session } = yield* begun(owner)
       yield* deliver(stripeEvent("checkout.session.completed", session))
       yield* deliver(stripeEvent("charge.refunded", charge(100)))
-      const checked = yield* Credits.use((service) => service.check)
+      const checked = yield* Audit.use(({ verifyLedger }) => verifyLedger)
       assert.deepInclude(checked, { purchases: credits(500), refunds: credits(100) })
     })
   )
@@ -540,7 +541,7 @@ layer(shop())("The ledger's check", (it) => {
         credit: "treasury"
       })
       yield* asOwner(sql`alter table purchases disable trigger purchases_append_only`)
-      const { differences } = yield* Credits.use((service) => service.check)
+      const { differences } = yield* Audit.use(({ verifyLedger }) => verifyLedger)
       yield* asOwner(sql`alter table purchases enable trigger purchases_append_only`)
       assert.match(differences.join("\n"), /purchase .* was credited, and not paid/)
       assert.match(differences.join("\n"), /takes back what no purchase of owner:.* came to/)

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import * as CreditsOnPostgres from "../../src/layers/postgres/credit/Credits.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import type { OperatorId } from "../../src/services/domain/ids.ts"
 import { Operators } from "../../src/services/Operators.ts"
@@ -32,7 +33,7 @@ const has = Effect.fnUntraced(function* (owner: OperatorId, amount: number) {
 })
 
 const holds = Effect.gen(function* () {
-  assert.deepStrictEqual((yield* Credits.use((service) => service.check)).differences, [])
+  assert.deepStrictEqual((yield* Audit.use(({ verifyLedger }) => verifyLedger)).differences, [])
 })
 
 /** Another replica's credit, with other settings. */
@@ -177,7 +178,7 @@ layer(testServices(plans))("The ledger's check of plans", (it) => {
       yield* sql`
         insert into transfers (id, kind, debit, credit, amount, reason, at)
         select ${`plan:${owner}:2026-03:5`}, kind, debit, credit, 1, reason, at from transfers where credit = ${`owner:${owner}`}`
-      const { differences } = yield* Credits.use((service) => service.check)
+      const { differences } = yield* Audit.use(({ verifyLedger }) => verifyLedger)
       assert.match(
         differences.join("\n"),
         /got 100000001 micro-credits of its plans in 2026-03, which came to 100000000/

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { binOf } from "../../src/scoring/macro.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import type { Plan } from "../../src/services/Operators.ts"
 import type { NewMacroChallenge } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -44,7 +44,7 @@ const checked = Effect.gen(function* () {
 const audited = Effect.gen(function* () {
   yield* checked
   yield* revealAll
-  assert.deepStrictEqual((yield* LogAudit.use((log) => log.audit)).differences, [])
+  assert.deepStrictEqual((yield* Audit.use(({ verifyLog }) => verifyLog)).differences, [])
 })
 
 const resolve = (challenge: { readonly id: string }, value: number) =>

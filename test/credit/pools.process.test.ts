@@ -1,9 +1,9 @@
 /** Real processes that are killed while they settle a pool. */
+import { Audit } from "../../src/services/Audit.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
-import { Credits } from "../../src/services/Credits.ts"
 import { breadth } from "../support/breadth.ts"
 import { agentsApart } from "../support/agents.ts"
 import { newMacro, plus } from "../support/challenges.ts"
@@ -21,7 +21,7 @@ import { testAdminToken } from "../support/settings.ts"
 const points = ["transfers", "pool_settlements", "pool_rewards", "log_pending"] as const
 
 const checked = Effect.gen(function* () {
-  assert.deepStrictEqual((yield* Credits.use((service) => service.check)).differences, [])
+  assert.deepStrictEqual((yield* Audit.use(({ verifyLedger }) => verifyLedger)).differences, [])
 })
 
 /** Kills a process at each of these points of one settlement; then the settlement is done, once and whole. */

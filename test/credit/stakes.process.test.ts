@@ -3,7 +3,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { Credits } from "../../src/services/Credits.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Tokens } from "../../src/services/Tokens.ts"
@@ -86,7 +86,7 @@ const killedAt = Effect.fnUntraced(function* (struck: ReadonlyArray<(typeof step
     }
     const { findings, stakes } = yield* stakeFindings
     assert.deepStrictEqual([findings, stakes], [[], struck.length])
-    assert.deepStrictEqual((yield* Credits.use((service) => service.check)).differences, [])
+    assert.deepStrictEqual((yield* Audit.use(({ verifyLedger }) => verifyLedger)).differences, [])
   }).pipe(Effect.provide(servicesOn(url)))
 })
 

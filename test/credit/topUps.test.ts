@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Array as Arr, Effect, Option, Random, Result } from "effect"
 import { SqlClient } from "effect/sql"
+import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import type { NewTopUp } from "../../src/services/Credits.ts"
 import { OperatorId } from "../../src/services/domain/ids.ts"
@@ -24,7 +25,7 @@ const has = Effect.fnUntraced(function* (account: string, amount: bigint) {
 })
 
 const differences = Effect.map(
-  Credits.use((service) => service.check),
+  Audit.use(({ verifyLedger }) => verifyLedger),
   (checked) => checked.differences
 )
 
@@ -259,7 +260,7 @@ layer(testServices())("The ledger's check", (it) => {
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(1, 20)
       yield* topUp(owner, agents[0] ?? "")
-      const checked = yield* Credits.use((service) => service.check)
+      const checked = yield* Audit.use(({ verifyLedger }) => verifyLedger)
       assert.deepInclude(checked, { top_ups: credits(5), with_owners: credits(15), with_agents: credits(5) })
       assert.deepStrictEqual(checked.differences, [])
     })

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { Credits } from "../../src/services/Credits.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { GatewayBilling } from "../../src/services/GatewayBilling.ts"
 import { answeredCall, chat, gatewayServer, message, Providers, spender } from "../support/gateway.ts"
 import type { TestModel } from "../support/gateway.ts"
@@ -35,7 +35,7 @@ const models: ReadonlyArray<TestModel> = [
 const cost = 12_200n
 
 const check = Effect.map(
-  Credits.use((credits) => credits.check),
+  Audit.use(({ verifyLedger }) => verifyLedger),
   ({ differences }) => differences
 )
 
@@ -218,7 +218,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
   it.effect("All charges agree with the ledger to the micro-credit", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const checked = yield* Credits.use((credits) => credits.check)
+      const checked = yield* Audit.use(({ verifyLedger }) => verifyLedger)
       assert.deepStrictEqual(checked.differences, [])
       const [sums] = yield* sql`select sum(cost)::text as cost from gateway_calls`
       assert.deepStrictEqual(sums, { cost: String(checked.gateway_revenue) })

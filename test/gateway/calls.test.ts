@@ -1,8 +1,8 @@
 /** Calls of models through HTTP, in both styles, charged as they should be. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { Audit } from "../../src/services/Audit.ts"
 import { Health } from "../../src/services/Health.ts"
-import { Credits } from "../../src/services/Credits.ts"
 import {
   canary,
   chat,
@@ -60,7 +60,7 @@ layer(gatewayServer(models))("A call", (it) => {
         completion_tokens: 9,
         cost: 0.0122
       })
-      const checked = yield* Credits.use(({ check }) => check)
+      const checked = yield* Audit.use(({ verifyLedger }) => verifyLedger)
       assert.deepStrictEqual(checked.differences, [])
       assert.strictEqual(checked.gateway_revenue, cost)
     })

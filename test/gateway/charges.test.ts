@@ -3,7 +3,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { plainUsage, chatUsage, messagesUsage } from "../../src/layers/gateway/usage.ts"
 import { costOf, maxCostOf, noSurcharge, tokensOf } from "../../src/scoring/tokenPrices.ts"
-import { Credits } from "../../src/services/Credits.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { stateOf } from "../support/credit.ts"
 import { chat, gatewayServer, message, Providers, spender } from "../support/gateway.ts"
 import type { TestModel, TestRoute } from "../support/gateway.ts"
@@ -173,7 +173,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("The charge of a call", (it) 
     Effect.map(get("/api/v1/llm/usage", { token: key }), ({ json }) => member(json, "items", 0))
 
   const ledgerHolds = Effect.map(
-    Credits.use(({ check }) => check),
+    Audit.use(({ verifyLedger }) => verifyLedger),
     ({ differences }) => assert.deepStrictEqual(differences, [])
   )
 

@@ -2,7 +2,7 @@
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { Credits } from "../../src/services/Credits.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import {
   canary,
   chat,
@@ -135,7 +135,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
           })
           yield* until(() => north.aborted > before)
           assert.strictEqual(yield* attemptsLeft(model), counted + 1)
-          assert.deepStrictEqual((yield* Credits.use(({ check }) => check)).differences, [])
+          assert.deepStrictEqual((yield* Audit.use(({ verifyLedger }) => verifyLedger)).differences, [])
         })
     )
 

@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { Credits } from "../../src/services/Credits.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { GatewayBilling } from "../../src/services/GatewayBilling.ts"
 import { isFull } from "../support/breadth.ts"
 import { payClaimGrants, stateOf } from "../support/credit.ts"
@@ -115,7 +115,7 @@ const killedInCalls = withProcesses(({ north, start, write }) =>
       assert.isTrue(state.held > 0n)
     }
     assert.strictEqual(yield* reservations, 2)
-    assert.deepStrictEqual((yield* Credits.use(({ check }) => check)).differences, [])
+    assert.deepStrictEqual((yield* Audit.use(({ verifyLedger }) => verifyLedger)).differences, [])
 
     // Before its ten minutes are over a reservation may belong to a call that is under way elsewhere.
     assert.strictEqual(yield* billing.sweep, 0)
@@ -134,7 +134,7 @@ const killedInCalls = withProcesses(({ north, start, write }) =>
       assert.strictEqual((yield* chat(key, { model: "plain" }).pipe(to(survivor))).status, 200)
     }
     assert.strictEqual(yield* billing.sweep, 0)
-    const { differences, gateway_revenue } = yield* Credits.use(({ check }) => check)
+    const { differences, gateway_revenue } = yield* Audit.use(({ verifyLedger }) => verifyLedger)
     assert.deepStrictEqual(differences, [])
     const told = yield* get("/api/v1/admin/ledger/check", { token: testAdminToken }).pipe(to(survivor))
     assert.strictEqual(told.status, 200)

@@ -1,7 +1,7 @@
 /** Charges of calls, and failures that a second provider conceals. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { Credits } from "../../src/services/Credits.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { breadth } from "../support/breadth.ts"
 import { chatPath, gatewayServer, inTime, Providers, spender, messagesPath } from "../support/gateway.ts"
 import { TestServer, get } from "../support/server.ts"
@@ -188,7 +188,7 @@ const assertAgreement = Effect.fnUntraced(function* (result: WorkloadResult) {
     if (isFree) assert.strictEqual(item.cost, 0, item.error ?? "")
     else assert.isAbove(item.cost, 0)
   }
-  const { differences, gateway_revenue } = yield* Credits.use(({ check }) => check)
+  const { differences, gateway_revenue } = yield* Audit.use(({ verifyLedger }) => verifyLedger)
   assert.deepStrictEqual(differences, [])
   assert.strictEqual(gateway_revenue, listed)
 })

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { gatewayPaths } from "../../src/http/gateway/clients.ts"
-import { Credits } from "../../src/services/Credits.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { stateOf } from "../support/credit.ts"
 import { gatewayServer, Providers, spender } from "../support/gateway.ts"
 import type { TestModel, TestRoute } from "../support/gateway.ts"
@@ -169,7 +169,7 @@ layer(gatewayServer(models))("A call", (it) => {
             held: 0n
           })
         }
-        assert.deepStrictEqual((yield* Credits.use(({ check }) => check)).differences, [])
+        assert.deepStrictEqual((yield* Audit.use(({ verifyLedger }) => verifyLedger)).differences, [])
       })
   )
 })

@@ -6,7 +6,7 @@ import type { Statement } from "effect/sql"
 import * as Jobs from "../../src/jobs/Jobs.ts"
 import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
 import { AdminAudit } from "../../src/services/AdminAudit.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { asOwner } from "../support/database.ts"
 import { freshWeek, moveTo, plus } from "../support/challenges.ts"
@@ -21,7 +21,7 @@ const call = Effect.fnUntraced(function* (body: string) {
 
 const logHead = AdminAudit.use((audit) => audit.logHead)
 const differences = Effect.map(
-  LogAudit.use((log) => log.audit),
+  Audit.use(({ verifyLog }) => verifyLog),
   (report) => report.differences
 )
 

@@ -5,7 +5,7 @@ import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../src/layers/crypto/canonicalJson.ts"
 import { findOne } from "../../src/layers/postgres/sql.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { Operators } from "../../src/services/Operators.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { claimedAgent, provisionalAgent, someOperator } from "../support/agents.ts"
@@ -201,7 +201,7 @@ layer(testServices())("An agent in the log", (it) => {
         ),
         type: "agent.key"
       })
-      assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
+      assert.deepStrictEqual((yield* Audit.use(({ verifyLog }) => verifyLog)).differences, [])
     })
   )
 })

@@ -11,12 +11,12 @@ import {
   signatureLine,
   verifierKey
 } from "../../src/layers/crypto/signedNote.ts"
-import { Findings } from "../../src/layers/postgres/logAudit/findings.ts"
-import { auditTree } from "../../src/layers/postgres/logAudit/tree.ts"
+import { Findings } from "../../src/layers/postgres/checks/log/findings.ts"
+import { auditTree } from "../../src/layers/postgres/checks/log/tree.ts"
 import { findOne } from "../../src/layers/postgres/sql.ts"
 import { cosignatureType, cosignedMessage } from "../../src/layers/witness/cosignature.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth, oneIn } from "../support/breadth.ts"
@@ -201,7 +201,7 @@ const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>
 const holds = (line: string, wanted: string) => wanted.split("|").some((each) => line.includes(each))
 
 const differences = Effect.map(
-  LogAudit.use(({ audit }) => audit),
+  Audit.use(({ verifyLog }) => verifyLog),
   (report) => report.differences
 )
 
@@ -232,7 +232,7 @@ const prepared = Effect.gen(function* () {
     amendments.amend(world.macro.id, { actual_value: 3, reason: "the office corrected it" })
   )
   yield* cosigned
-  const report = yield* LogAudit.use(({ audit }) => audit)
+  const report = yield* Audit.use(({ verifyLog }) => verifyLog)
   assert.deepStrictEqual(report.differences, [])
   assert.isAbove(report.entries, 256)
   assert.isAbove(report.waiting, 0)

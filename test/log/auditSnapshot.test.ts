@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { isFull } from "../support/breadth.ts"
 import { claimedAgent } from "../support/agents.ts"
 import { freshWeek, instant, newChallenge, predict } from "../support/challenges.ts"
@@ -12,7 +12,7 @@ import { testServices } from "../support/services.ts"
 import { asOwner, countOf } from "../support/database.ts"
 import { withoutTriggers } from "../support/tampering.ts"
 
-const audited = LogAudit.use(({ audit }) => audit)
+const audited = Audit.use(({ verifyLog }) => verifyLog)
 
 /** Counts waiters of this database alone: locks of other tests' databases are in the same view. */
 const waiters = countOf(

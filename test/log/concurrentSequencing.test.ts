@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Random } from "effect"
 import { SqlClient } from "effect/sql"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
@@ -66,7 +66,7 @@ layer(testServices())("Entries that are composed when they get their index", (it
         closes.map(({ json }) => json["commits"]),
         open.map(() => agents.length)
       )
-      const { differences } = yield* LogAudit.use(({ audit }) => audit)
+      const { differences } = yield* Audit.use(({ verifyLog }) => verifyLog)
       assert.deepStrictEqual(differences, [])
     })
   )

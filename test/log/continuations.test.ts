@@ -12,7 +12,7 @@ import { logKeys, parseLogKey } from "../../src/layers/node/logKeys.ts"
 import * as WitnessesLayer from "../../src/layers/postgres/log/Witnesses.ts"
 import * as ObserversLayer from "../../src/layers/witness/LogObservers.ts"
 import { Health } from "../../src/services/Health.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { LogObservers } from "../../src/services/LogObservers.ts"
 import type { Sighting } from "../../src/services/LogObservers.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
@@ -106,7 +106,7 @@ const keeps = Effect.fnUntraced(function* (sequencer: Instance) {
   yield* oneTree
 })
 
-const audited = LogAudit.use(({ audit }) => Effect.map(audit, ({ differences }) => differences))
+const audited = Audit.use(({ verifyLog }) => Effect.map(verifyLog, ({ differences }) => differences))
 
 const continued = Effect.map(entries, (all) =>
   all.filter(({ type }) => type === "log.continue").map(({ json }) => json)

@@ -6,7 +6,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { LogSequencer, maxPerPass } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { freshWeek, importQuotes, moveTo, newChallenge, plus } from "../support/challenges.ts"
@@ -131,7 +131,7 @@ layer(testServices())("A log of a million entries", (it) => {
       yield* analyze
 
       const before = process.memoryUsage().rss
-      const [auditing, report] = yield* took(LogAudit.use(({ audit }) => audit))
+      const [auditing, report] = yield* took(Audit.use(({ verifyLog }) => verifyLog))
       const grown = (process.memoryUsage().rss - before) / 2 ** 20
       yield* tell(
         `${report.entries} entries audited in ${auditing.toFixed(1)} s; the process grew by ${grown.toFixed(0)} MiB`
@@ -147,7 +147,7 @@ layer(testServices())("A log of a million entries", (it) => {
         update predictions set reasoning = 'another reason'
          where challenge_id = ${challenges[30]?.id ?? ""}::uuid
            and agent_id = '0190a000-0000-7000-8000-00000000270f'`)
-      const found = yield* LogAudit.use(({ audit }) => audit)
+      const found = yield* Audit.use(({ verifyLog }) => verifyLog)
       assert.strictEqual(found.difference_count, 1)
       assert.include(found.differences[0], "reasoning is not what its sealed body says")
     })

@@ -4,8 +4,8 @@ import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { admin } from "../../cli/admin/command.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
-import type { LogAuditReport } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
+import type { LogAuditReport } from "../../src/services/Audit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { newChallenge } from "../support/challenges.ts"
 import { runCommand } from "../support/commands.ts"
@@ -82,7 +82,7 @@ layer(testServer())("A fault of the log", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const sequencer = yield* LogSequencer
-      const audit = LogAudit.use((each) => each.audit)
+      const audit = Audit.use(({ verifyLog }) => verifyLog)
       const gauge = Effect.fnUntraced(function* (name: string) {
         yield* sequencer.measure
         return new RegExp(`^auspex_${name} (.*)$`, "m").exec(yield* metrics)?.[1]
@@ -125,8 +125,12 @@ const report: LogAuditReport = {
 const slow = { begun: Deferred.makeUnsafe<void>(), end: Deferred.makeUnsafe<LogAuditReport>() }
 
 const slowAudit = Layer.succeed(
-  LogAudit,
-  LogAudit.of({ audit: Effect.andThen(Deferred.succeed(slow.begun, undefined), Deferred.await(slow.end)) })
+  Audit,
+  Audit.of({
+    verifyLog: Effect.andThen(Deferred.succeed(slow.begun, undefined), Deferred.await(slow.end)),
+    verifyStats: Effect.never,
+    verifyLedger: Effect.never
+  })
 )
 
 layer(testServer({ swap: slowAudit }))("A long audit", (it) => {

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Random } from "effect"
 import { SqlClient } from "effect/sql"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { LogSequencer, maxPerPass } from "../../src/services/LogSequencer.ts"
 import { times } from "../support/concurrently.ts"
 import { claimedAgent } from "../support/agents.ts"
@@ -100,7 +100,7 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
       for (const sequencer of sequencers) assert.isNull(yield* sequencer.fault)
       for (const sequencer of sequencers) yield* sequencer.publish
       yield* oneTree
-      assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
+      assert.deepStrictEqual((yield* Audit.use(({ verifyLog }) => verifyLog)).differences, [])
     })
   )
 

@@ -4,7 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { predictionReveal } from "../../src/layers/postgres/log/entries.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { times } from "../support/concurrently.ts"
@@ -119,7 +119,7 @@ layer(testServices())("A reveal", (it) => {
       yield* sql`
         insert into log_pending (type, commit_index, entry)
         values ('prediction.reveal', ${BigInt(sealed.commit_index)}, ${predictionReveal(sealed)})`
-      const { differences } = yield* LogAudit.use(({ audit }) => audit)
+      const { differences } = yield* Audit.use(({ verifyLog }) => verifyLog)
       assert.lengthOf(differences, 1)
       assert.include(differences[0], "an entry that waits reveals it before its challenge is closed")
     })

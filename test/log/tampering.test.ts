@@ -8,8 +8,7 @@ import { Effect, Option, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import { AdminAudit } from "../../src/services/AdminAudit.ts"
-import { Credits } from "../../src/services/Credits.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -796,12 +795,10 @@ const log = [
 /** Changes, and the check that names each. Anything else to be noticed is one more row. */
 const tamperings = [...predictions, ...scores, ...challenges, ...credit, ...administrators, ...agents, ...log]
 
-const checks: Readonly<
-  Record<Check, Effect.Effect<ReadonlyArray<string>, never, LogAudit | Scoring | Credits>>
-> = {
-  "log audit": LogAudit.use(({ audit }) => Effect.map(audit, ({ differences }) => differences)),
-  "figures check": Scoring.use(({ audit }) => Effect.map(audit, ({ differences }) => differences)),
-  "ledger check": Credits.use(({ check }) => Effect.map(check, ({ differences }) => differences))
+const checks: Readonly<Record<Check, Effect.Effect<ReadonlyArray<string>, never, Audit>>> = {
+  "log audit": Audit.use(({ verifyLog }) => Effect.map(verifyLog, ({ differences }) => differences)),
+  "figures check": Audit.use(({ verifyStats }) => Effect.map(verifyStats, ({ differences }) => differences)),
+  "ledger check": Audit.use(({ verifyLedger }) => Effect.map(verifyLedger, ({ differences }) => differences))
 }
 
 const all = Effect.all(checks)

@@ -4,6 +4,7 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Fiber, Schema } from "effect"
+import { Audit } from "../../src/services/Audit.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent, provisionalAgent } from "../support/agents.ts"
@@ -23,7 +24,7 @@ import { withDatabaseAt } from "../support/databaseTime.ts"
 import { testServices } from "../support/services.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
-const audit = Scoring.use((scoring) => scoring.audit)
+const audit = Audit.use(({ verifyStats }) => verifyStats)
 const cancel = (challenge: { readonly id: string }) =>
   Scoring.use((scoring) => scoring.void("directional", challenge.id, "why"))
 const results = (challenge: { readonly id: string }) =>

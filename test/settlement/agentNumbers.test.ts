@@ -12,7 +12,7 @@ import { expectedRps, rps, rpsScore } from "../../src/scoring/ordered.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { NewAnswer } from "../../src/services/domain/Answer.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { Pools } from "../../src/services/Pools.ts"
 import { ReferenceAgents } from "../../src/services/ReferenceAgents.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -210,8 +210,8 @@ const settleAll = Effect.fnUntraced(function* (
     assert.isAbove(consensus?.owners ?? 0, 1)
   }
   yield* completeLog
-  assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
-  assert.deepStrictEqual((yield* Scoring.use(({ audit }) => audit)).differences, [])
+  assert.deepStrictEqual((yield* Audit.use(({ verifyLog }) => verifyLog)).differences, [])
+  assert.deepStrictEqual((yield* Audit.use(({ verifyStats }) => verifyStats)).differences, [])
   assert.deepStrictEqual(yield* ledgerFindings, [])
 })
 

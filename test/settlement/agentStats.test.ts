@@ -12,6 +12,7 @@ import {
   scoreCi95
 } from "../../src/scoring/agentStats.ts"
 import type { AgentStats } from "../../src/scoring/agentStats.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
@@ -25,7 +26,7 @@ import { differencesAfter } from "../support/tampering.ts"
 import { withDatabaseAt } from "../support/databaseTime.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
-const audit = Scoring.use((scoring) => scoring.audit)
+const audit = Audit.use(({ verifyStats }) => verifyStats)
 
 const assets = { GC: "commodities", NG: "commodities", ES: "equity", ETH: "crypto" } as const
 const closes = { bullish: 102, bearish: 98, neutral: 100.5 }

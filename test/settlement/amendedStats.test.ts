@@ -11,7 +11,7 @@ import type { AgentStats, SettledScore } from "../../src/scoring/agentStats.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
 import { claimedAgents } from "../support/agents.ts"
@@ -162,7 +162,7 @@ layer(testServices())("Any settlements and amendments", (it) => {
             assert.strictEqual(bucket.count, BigDecimal.toNumberUnsafe(sum))
           }
         }
-        assert.deepStrictEqual((yield* Scoring.use((scoring) => scoring.audit)).differences, [])
+        assert.deepStrictEqual((yield* Audit.use(({ verifyStats }) => verifyStats)).differences, [])
       }),
     { arbitrary: { runs: breadth(6, 20), size: 8 } }
   )
@@ -170,7 +170,7 @@ layer(testServices())("Any settlements and amendments", (it) => {
   it.effect("The log's audit finds nothing after any settlements and amendments", () =>
     Effect.gen(function* () {
       yield* revealAll
-      assert.deepStrictEqual((yield* LogAudit.use((log) => log.audit)).differences, [])
+      assert.deepStrictEqual((yield* Audit.use(({ verifyLog }) => verifyLog)).differences, [])
     })
   )
 })

@@ -7,8 +7,7 @@ import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import type { Amendment } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { Credits } from "../../src/services/Credits.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent } from "../support/agents.ts"
 import {
@@ -35,11 +34,13 @@ const amend = (challenge: { readonly id: string }, amendment: Amendment) =>
 const results = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 
-const statsDifferences = Scoring.use((scoring) => Effect.map(scoring.audit, (report) => report.differences))
+const statsDifferences = Audit.use(({ verifyStats }) =>
+  Effect.map(verifyStats, (report) => report.differences)
+)
 const audited = Effect.gen(function* () {
   assert.deepStrictEqual(yield* statsDifferences, [])
   yield* revealAll
-  assert.deepStrictEqual((yield* LogAudit.use((log) => log.audit)).differences, [])
+  assert.deepStrictEqual((yield* Audit.use(({ verifyLog }) => verifyLog)).differences, [])
 })
 
 /** A challenge on an asset, settled as bullish, that two agents have predicted. */
@@ -397,7 +398,7 @@ layer(testServices())("An amendment", (it) => {
         assert.strictEqual(rewards.get(far), 0n)
         assert.deepStrictEqual(yield* credit, before)
       }
-      assert.deepStrictEqual((yield* Credits.use((service) => service.check)).differences, [])
+      assert.deepStrictEqual((yield* Audit.use(({ verifyLedger }) => verifyLedger)).differences, [])
       yield* audited
       // The settlement's entry has the result of the pool, and no amendment's entry has it.
       const entries = yield* rowsOf(

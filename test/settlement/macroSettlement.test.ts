@@ -5,7 +5,7 @@ import { inUtc } from "../../src/scoring/wording.ts"
 import { SqlClient } from "effect/sql"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent } from "../support/agents.ts"
 import {
@@ -34,8 +34,8 @@ const settleDue = Scoring.use((scoring) => scoring.settleDue)
 
 const audited = Effect.gen(function* () {
   yield* revealAll
-  assert.deepStrictEqual((yield* LogAudit.use((log) => log.audit)).differences, [])
-  assert.deepStrictEqual((yield* Scoring.use((scoring) => scoring.audit)).differences, [])
+  assert.deepStrictEqual((yield* Audit.use(({ verifyLog }) => verifyLog)).differences, [])
+  assert.deepStrictEqual((yield* Audit.use(({ verifyStats }) => verifyStats)).differences, [])
 })
 
 layer(testServices())("The settlement of a macro challenge", (it) => {
@@ -350,9 +350,10 @@ layer(testServices())("Calibration", (it) => {
   it.effect("Calibration changed behind the service's back is found by the check of kept sums", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const scoring = yield* Scoring
       yield* sql`update calibration_stats set within_50 = within_50 + 1 where agent_id is null`
-      assert.deepStrictEqual((yield* scoring.audit).differences, ["calibration: over all"])
+      assert.deepStrictEqual((yield* Audit.use(({ verifyStats }) => verifyStats)).differences, [
+        "calibration: over all"
+      ])
       yield* sql`update calibration_stats set within_50 = within_50 - 1 where agent_id is null`
     })
   )

@@ -8,7 +8,7 @@ import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Health } from "../../src/services/Health.ts"
-import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import type { PriceEvent } from "../../src/services/domain/Challenge.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -65,8 +65,8 @@ const get = (challenge: { readonly id: string }) =>
 
 const audited = Effect.gen(function* () {
   yield* revealAll
-  assert.deepStrictEqual((yield* LogAudit.use((log) => log.audit)).differences, [])
-  assert.deepStrictEqual((yield* Scoring.use((scoring) => scoring.audit)).differences, [])
+  assert.deepStrictEqual((yield* Audit.use(({ verifyLog }) => verifyLog)).differences, [])
+  assert.deepStrictEqual((yield* Audit.use(({ verifyStats }) => verifyStats)).differences, [])
 })
 
 /** Hourly candles of one price each, from an hour on. */

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { BigDecimal, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { directionalResult, directionalScore } from "../../src/scoring/directional.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Prices } from "../../src/services/Prices.ts"
@@ -517,7 +518,7 @@ layer(testServices())("Settling", (it) => {
       )
       const card = yield* Scoring.use((scoring) => scoring.scorecard(agents[0] ?? "none", firstPage))
       assert.deepStrictEqual([card.overall.prediction_count, card.overall.avg_score], [8, 75])
-      assert.deepStrictEqual((yield* Scoring.use((scoring) => scoring.audit)).differences, [])
+      assert.deepStrictEqual((yield* Audit.use(({ verifyStats }) => verifyStats)).differences, [])
     })
   )
 

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { Audit } from "../../src/services/Audit.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import type { NewAnswer } from "../../src/services/domain/Answer.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
@@ -39,7 +40,7 @@ const count = Effect.andThen(
 const board = (query: LeaderboardQuery = {}, page = firstPage) =>
   Scoring.use((scoring) => scoring.leaderboard({ order: "skill", ...query }, page))
 const differences = Effect.map(
-  Scoring.use((scoring) => scoring.audit),
+  Audit.use(({ verifyStats }) => verifyStats),
   (audit) => audit.differences
 )
 

@@ -11,6 +11,7 @@ import {
 } from "../../src/layers/postgres/credit/transfers.ts"
 import type { Transfer } from "../../src/layers/postgres/credit/transfers.ts"
 import { arrayParam, findAll, findOne } from "../../src/layers/postgres/sql.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import type { Holder, NewGrant } from "../../src/services/Credits.ts"
 import { Pools } from "../../src/services/Pools.ts"
@@ -101,7 +102,7 @@ export const grant = Effect.fnUntraced(function* (to: Holder, fields: Partial<Ne
 
 /** The findings of the ledger's check, except that a test's transfers lack a purpose. */
 export const ledgerFindings = Effect.map(
-  Credits.use((service) => service.check),
+  Audit.use(({ verifyLedger }) => verifyLedger),
   ({ differences }) => differences.filter((line) => !line.includes("for no reason that is recorded"))
 )
 

@@ -6,7 +6,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
-import { Scoring } from "../../src/services/Scoring.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { asOwner } from "./database.ts"
 
 const Column = Schema.Struct({ table: Schema.String, column: Schema.String, type: Schema.String })
@@ -59,7 +59,7 @@ export const differencesAfter = Effect.fnUntraced(function* (
   return yield* Effect.gen(function* () {
     yield* Effect.orDie(sql`alter table prediction_scores disable trigger user`)
     yield* Effect.orDie(tamper(sql))
-    const { differences } = yield* Scoring.use((scoring) => scoring.audit)
+    const { differences } = yield* Audit.use(({ verifyStats }) => verifyStats)
     return yield* Effect.fail(differences)
   }).pipe(asOwner, Effect.catchTag("SqlError", Effect.die), Effect.flip)
 })

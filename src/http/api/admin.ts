@@ -4,11 +4,11 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { AuditEntries } from "../../services/AdminAudit.ts"
 import { Amendment, SettledChallenge } from "../../services/Amendments.ts"
 import { AlreadyArchived, Tournament, TournamentImport } from "../../services/Archive.ts"
-import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../services/Credits.ts"
+import { Grant, IdempotencyKeyReused, NewGrant } from "../../services/Credits.ts"
 import { EventImport, MarketEvent } from "../../services/Events.ts"
 import { RouteHealth } from "../../services/Gateway.ts"
 import { UsageGroup, UsageReport } from "../../services/GatewayUsage.ts"
-import { LogAuditReport } from "../../services/LogAudit.ts"
+import { LedgerCheck, LogAuditReport, StatsReport } from "../../services/Audit.ts"
 import { Continuation, LogLost, LogUnnamed, NewOrigin } from "../../services/LogSequencer.ts"
 import { MacroProposal } from "../../services/MacroSource.ts"
 import { Owner, OwnerChange } from "../../services/Operators.ts"
@@ -240,9 +240,10 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: AuditEntries,
       error: InvalidRequest
     }).annotate(OpenApi.Summary, "What administrators did, newest first"),
-    HttpApiEndpoint.get("checkFigures", "/admin/figures/check", {
-      success: Schema.Struct({ agents: Schema.Int, differences: Schema.Array(Schema.String) })
-    }).annotate(OpenApi.Summary, "Compare the kept leaderboard figures with a recomputation from the scores"),
+    HttpApiEndpoint.get("checkFigures", "/admin/figures/check", { success: StatsReport }).annotate(
+      OpenApi.Summary,
+      "Compare the kept leaderboard figures with a recomputation from the scores"
+    ),
     HttpApiEndpoint.get("auditLog", "/admin/log/audit", { success: LogAuditReport })
       .annotate(OpenApi.Summary, "Compare the public log with everything that is stored; may take minutes")
       .annotate(

@@ -4,11 +4,11 @@ import { AdminAudit } from "../../services/AdminAudit.ts"
 import { Amendments } from "../../services/Amendments.ts"
 import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
+import { Audit, LogAuditReport } from "../../services/Audit.ts"
 import { Credits } from "../../services/Credits.ts"
 import { Events } from "../../services/Events.ts"
 import { Gateway } from "../../services/Gateway.ts"
 import { GatewayUsage } from "../../services/GatewayUsage.ts"
-import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
 import { LogSequencer } from "../../services/LogSequencer.ts"
 import { MacroProposals } from "../../services/MacroSource.ts"
 import { Operators } from "../../services/Operators.ts"
@@ -30,12 +30,12 @@ export const layer = HttpApiBuilder.group(
     const amendments = yield* Amendments
     const archive = yield* Archive
     const arenas = yield* Arenas
-    const audit = yield* AdminAudit
+    const adminAudit = yield* AdminAudit
+    const audit = yield* Audit
     const credits = yield* Credits
     const events = yield* Events
     const gateway = yield* Gateway
     const gatewayUsage = yield* GatewayUsage
-    const logAudit = yield* LogAudit
     const sequencer = yield* LogSequencer
     const operators = yield* Operators
     const payments = yield* Payments
@@ -84,10 +84,10 @@ export const layer = HttpApiBuilder.group(
       grantAgent: ({ params, payload }) => credits.grant({ kind: "agent", id: params.agent_id }, payload),
       grantOwner: ({ params, payload }) => credits.grant({ kind: "owner", id: params.owner_id }, payload),
       purchases: ({ query }) => payments.list(pageOf(query)),
-      checkLedger: () => credits.check,
-      audit: ({ query }) => audit.list(pageOf(query)),
-      checkFigures: () => scoring.audit,
-      auditLog: () => heartbeatResponse(LogAuditReport, logAudit.audit),
+      checkLedger: () => audit.verifyLedger,
+      audit: ({ query }) => adminAudit.list(pageOf(query)),
+      checkFigures: () => audit.verifyStats,
+      auditLog: () => heartbeatResponse(LogAuditReport, audit.verifyLog),
       gatewayRoutes: () => Effect.map(gateway.routes, (items) => ({ items })),
       gatewayUsage: ({ query: { by = "model", max_items = 366, since, until } }) =>
         gatewayUsage.report({ by, maxItems: max_items, since, until }),

@@ -8,6 +8,7 @@ import * as Amendments from "./settlement/Amendments.ts"
 import * as Archive from "./challenges/Archive.ts"
 import * as Arenas from "./challenges/Arenas.ts"
 import * as AdminAudit from "./AdminAudit.ts"
+import * as Audit from "./checks/Audit.ts"
 import * as Charts from "./challenges/Charts.ts"
 import * as Claims from "./agents/Claims.ts"
 import * as Credits from "./credit/Credits.ts"
@@ -25,7 +26,6 @@ import * as LogSequencer from "./log/LogSequencer.ts"
 import * as RateLimiter from "./RateLimiter.ts"
 import * as Witnesses from "./log/Witnesses.ts"
 import * as TransparencyLog from "./log/TransparencyLog.ts"
-import * as LogAudit from "./logAudit/LogAudit.ts"
 import * as MacroProposals from "./prices/MacroProposals.ts"
 import * as Mailer from "./Mailer.ts"
 import * as OpenQuestions from "./challenges/OpenQuestions.ts"
@@ -52,6 +52,7 @@ const foundations = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
     Amendments.layer,
     Archive.layer,
     AdminAudit.layer,
+    Audit.layer,
     Charts.layer,
     Credits.layer,
     Discussion.layer,
@@ -65,7 +66,6 @@ const foundations = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
     JobRuns.layer,
     KeySets.layer,
     RateLimiter.layer,
-    LogAudit.layer,
     MacroProposals.layer,
     OwnerMails.layer.pipe(Layer.provideMerge(Mailer.layer)),
     OpenQuestions.layer.pipe(Layer.provideMerge(Practice.layer)),

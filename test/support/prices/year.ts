@@ -4,7 +4,7 @@ import { assert } from "@effect/vitest"
 import { DateTime, Effect, Layer, Schema } from "effect"
 import * as Jobs from "../../../src/jobs/Jobs.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
-import { LogAudit } from "../../../src/services/LogAudit.ts"
+import { Audit } from "../../../src/services/Audit.ts"
 import type { PriceEvent, PriceEventKind } from "../../../src/services/domain/Challenge.ts"
 import { Prices } from "../../../src/services/Prices.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
@@ -186,8 +186,8 @@ export const played = Effect.fnUntraced(function* (questions: ReadonlyArray<Ques
   })
   const { overall } = yield* Scoring.use((scoring) => scoring.scorecard(agent, firstPage))
   yield* revealAll
-  const log = yield* LogAudit.use(({ audit }) => audit)
-  const figures = yield* Scoring.use(({ audit }) => audit)
+  const log = yield* Audit.use(({ verifyLog }) => verifyLog)
+  const figures = yield* Audit.use(({ verifyStats }) => verifyStats)
   assert.deepStrictEqual([...log.differences, ...figures.differences], [])
   return { ended, overall, run }
 })

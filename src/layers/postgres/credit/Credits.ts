@@ -15,7 +15,6 @@ import { NotFound, InvalidRequest } from "../../../services/domain/errors.ts"
 import { isUuid, AgentId } from "../../../services/domain/ids.ts"
 import type { OperatorId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
-import { makeLedgerCheck } from "./ledgerCheck.ts"
 import { accountOf, makeTransfers, treasury, maxPosted } from "./transfers.ts"
 import {
   boundNow,
@@ -84,7 +83,6 @@ const make = Effect.gen(function* () {
   )
   const transfers = yield* makeTransfers
   const { planCredit } = yield* Settings
-  const { check } = yield* makeLedgerCheck
   const balanceRow = findOption(BalanceRow)
   const transactionRows = findAll(TransactionRow)
   const movementRows = findAll(MovementRow)
@@ -300,8 +298,7 @@ const make = Effect.gen(function* () {
     topUp,
     topUpOf,
     movements,
-    payPlans,
-    check
+    payPlans
   })
 })
 

@@ -129,7 +129,7 @@ export const operations = Effect.gen(function* () {
   yield* kept("audit_head")
 
   // SHA-256 of a prefix, the hash before, and each field as its length in bytes, a colon and itself; a null is "-".
-  // logAudit/adminAudit.ts reads the same fields.
+  // checks/log/adminAudit.ts reads the same fields.
   yield* sql`
     create function audit_hash(previous bytea, fields text[]) returns bytea language sql stable as $$
       select sha256(

@@ -7,7 +7,6 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import { Scorecard, Scoring } from "../../../services/Scoring.ts"
 import { Category } from "../../../services/Targets.ts"
 import { findAll, findOption, isoTimestamp, pageAfter } from "../sql.ts"
-import { differences } from "./statsCheck.ts"
 import {
   challengeOf,
   outcomeNameOf,
@@ -117,12 +116,7 @@ const make = Effect.gen(function* () {
     }
   )
 
-  const audit: Scoring["Service"]["audit"] = differences.pipe(
-    Effect.provideService(SqlClient.SqlClient, sql),
-    Effect.withSpan("Scoring.audit")
-  )
-
-  return Scoring.of({ ...ends, settleDue, leaderboard, scorecard, calibration, calibrationOf, audit })
+  return Scoring.of({ ...ends, settleDue, leaderboard, scorecard, calibration, calibrationOf })
 })
 
 export const layer = Layer.effect(Scoring, make)

@@ -1,12 +1,12 @@
 /**
- * Checks the ledger: balances against transfers, and transfers against their purposes. All is read from one snapshot, so a ledger in
- * use can be checked. Each check is a statement that names the violations.
+ * Compares balances with transfers, and transfers with the records of their purposes. One snapshot is read, so a ledger in
+ * use can be checked. Each check is a statement that selects the differences.
  */
 import { Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { LedgerCheck } from "../../../services/Credits.ts"
+import type { LedgerCheck } from "../../../services/Audit.ts"
 import { findAll, findOne, transaction, withStatementTimeout } from "../sql.ts"
-import { maxPosted } from "./transfers.ts"
+import { maxPosted } from "../credit/transfers.ts"
 
 const maxReported = 100
 
@@ -38,7 +38,7 @@ const Counted = Schema.Struct({
   gateway_reserved: Schema.BigInt
 })
 
-/** The triggers that guard the ledger between two checks, by table. */
+/** The triggers, by table, that guard the ledger between two checks. */
 const guards = [
   ["accounts", "accounts_kept"],
   ["accounts", "accounts_moved_by_transfers"],
@@ -62,78 +62,69 @@ const guards = [
   ["gateway_calls", "gateway_calls_counted"]
 ] as const
 
-export const makeLedgerCheck = Effect.gen(function* () {
+const totals = findOne(Totals)
+const counted = findOne(Counted)
+const findings = findAll(Schema.Struct({ finding: Schema.String }))
+
+export const verifyLedger = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const totals = findOne(Totals)
-  const counted = findOne(Counted)
-  const findings = findAll(Schema.Struct({ finding: Schema.String }))
-
-  /** The sum of the transfers whose ids begin with this word. */
-  const named = (what: string) =>
-    sql.literal(
-      `(select coalesce(sum(amount), 0)::bigint from transfers where id >= '${what}:' and id < '${what};')`
-    )
-
-  const snapshot = Effect.gen(function* () {
-    const { total, ...sums } = yield* totals(sql`
-      select count(*)::int as accounts, coalesce(sum(posted), 0)::bigint as total,
-             coalesce(-sum(posted) filter (where kind = 'treasury'), 0)::bigint as issued,
-             coalesce(sum(posted) filter (where kind = 'agent'), 0)::bigint as with_agents,
-             coalesce(sum(posted) filter (where kind = 'owner'), 0)::bigint as with_owners,
-             coalesce(sum(posted) filter (where kind = 'pool'), 0)::bigint as in_pools,
-             coalesce(sum(posted) filter (where kind = 'gateway_revenue'), 0)::bigint as gateway_revenue,
-             coalesce(sum(held), 0)::bigint as frozen
-        from accounts`)
-    const counts = yield* counted(sql`
-      select (select count(*)::int from transfers) as transfers,
-             (select count(*)::int from transfers p
-               where p.kind = 'pending' and not exists (select 1 from transfers r where r.pending_id = p.id)) as open_pendings,
-             (select coalesce(sum(claim_grant), 0)::bigint from agents) as claim_grants,
-             (select count(*)::int from agents where claimed_at is not null and claim_grant is null) as claim_grants_due,
-             ${named("plan")} as plan_credit, ${named("purchase")} as purchases, ${named("refund")} as refunds,
-             ${named("topup")} as top_ups,
-             (select count(*)::int from stakes) as stakes,
-             (select coalesce(sum(amount), 0)::bigint from stakes s
-               where not exists (select 1 from pool_settlements p where p.challenge_id = s.challenge_id)) as open_stakes,
-             (select count(*)::int from pool_settlements) as pools_settled,
-             (select coalesce(sum(paid), 0)::bigint from pool_settlements) as rewards,
-             (select count(*)::int from gateway_calls) as gateway_calls,
-             (select coalesce(sum(amount), 0)::bigint from gateway_reservations) as gateway_reserved`)
-    const found = yield* Effect.forEach(
-      [
-        ...accountChecks(sql),
-        ...incomeChecks(sql),
-        ...poolChecks(sql),
-        ...gatewayChecks(sql),
-        unguarded(sql)
-      ],
-      findings
-    )
-    const unbalanced = total === 0n ? [] : [`all balances together are ${total} micro-credits, not 0`]
-    const differences = [...unbalanced, ...found.flat().map(({ finding }) => finding)]
-    const checked: LedgerCheck = { ...sums, ...counts, differences }
-    return checked
-  }).pipe(
+  return yield* transaction(sql)(
     // Whole tables are compared. With old statistics the planner may choose nested loops, which would not end.
     withStatementTimeout(sql, Duration.minutes(15), {
       work_mem: "64MB",
       enable_bitmapscan: "on",
       enable_nestloop: "off"
-    })
-  )
-
-  const check = transaction(sql)(snapshot).pipe(
+    })(snapshot(sql))
+  ).pipe(
     Effect.provideService(
       SqlClient.BeginTransaction,
       "begin transaction isolation level repeatable read read only"
-    ),
-    Effect.withSpan("Credits.check")
+    )
   )
-
-  return { check }
 })
 
-/** Balances are the sums of transfers, and each pending transfer ends once. */
+const snapshot = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  /** The sum of the transfers whose ids have this prefix. */
+  const sumOf = (prefix: string) =>
+    sql.literal(
+      `(select coalesce(sum(amount), 0)::bigint from transfers where id >= '${prefix}:' and id < '${prefix};')`
+    )
+
+  const { total, ...sums } = yield* totals(sql`
+    select count(*)::int as accounts, coalesce(sum(posted), 0)::bigint as total,
+           coalesce(-sum(posted) filter (where kind = 'treasury'), 0)::bigint as issued,
+           coalesce(sum(posted) filter (where kind = 'agent'), 0)::bigint as with_agents,
+           coalesce(sum(posted) filter (where kind = 'owner'), 0)::bigint as with_owners,
+           coalesce(sum(posted) filter (where kind = 'pool'), 0)::bigint as in_pools,
+           coalesce(sum(posted) filter (where kind = 'gateway_revenue'), 0)::bigint as gateway_revenue,
+           coalesce(sum(held), 0)::bigint as frozen
+      from accounts`)
+  const counts = yield* counted(sql`
+    select (select count(*)::int from transfers) as transfers,
+           (select count(*)::int from transfers p
+             where p.kind = 'pending' and not exists (select 1 from transfers r where r.pending_id = p.id)) as open_pendings,
+           (select coalesce(sum(claim_grant), 0)::bigint from agents) as claim_grants,
+           (select count(*)::int from agents where claimed_at is not null and claim_grant is null) as claim_grants_due,
+           ${sumOf("plan")} as plan_credit, ${sumOf("purchase")} as purchases, ${sumOf("refund")} as refunds,
+           ${sumOf("topup")} as top_ups,
+           (select count(*)::int from stakes) as stakes,
+           (select coalesce(sum(amount), 0)::bigint from stakes s
+             where not exists (select 1 from pool_settlements p where p.challenge_id = s.challenge_id)) as open_stakes,
+           (select count(*)::int from pool_settlements) as pools_settled,
+           (select coalesce(sum(paid), 0)::bigint from pool_settlements) as rewards,
+           (select count(*)::int from gateway_calls) as gateway_calls,
+           (select coalesce(sum(amount), 0)::bigint from gateway_reservations) as gateway_reserved`)
+  const found = yield* Effect.forEach(
+    [...accountChecks(sql), ...incomeChecks(sql), ...poolChecks(sql), ...gatewayChecks(sql), unguarded(sql)],
+    findings
+  )
+  const unbalanced = total === 0n ? [] : [`all balances together are ${total} micro-credits, not 0`]
+  const differences = [...unbalanced, ...found.flat().map(({ finding }) => finding)]
+  const checked: LedgerCheck = { ...sums, ...counts, differences }
+  return checked
+})
+
+/** Checks that balances are the sums of transfers and that each pending transfer ends once. */
 const accountChecks = (sql: SqlClient.SqlClient) => {
   /** An account's balance is the sum of its posted transfers, and it holds the sum of its open pending ones. */
   const balances = sql`
@@ -194,9 +185,9 @@ const accountChecks = (sql: SqlClient.SqlClient) => {
   return [balances, overdrawn, resolutions, resolvedTwice, withoutAccount, claimGrants]
 }
 
-/** Checks each grant of credit, and each withdrawal from owners' accounts, against its own records. */
+/** Compares the transfers that give credit, and those out of owners' accounts, with their records. */
 const incomeChecks = (sql: SqlClient.SqlClient) => {
-  /** Every transfer has one of the known purposes, each of which is checked against its own records below. */
+  /** Every transfer has one of the known purposes; the checks below compare each purpose with its records. */
   const unfounded = sql`
     select 'transfer ' || t.id || case t.kind when 'post' then ' gives ' when 'void' then ' lets go for ' else ' freezes for ' end
            || t.credit || ' ' || t.amount || ' micro-credits for no reason that is recorded' as finding
@@ -218,8 +209,8 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
      order by 1 limit ${maxReported}`
 
   /**
-   * Every grant by an administrator has a recorded call with the same account, amount and key. Calls are searched, not decoded, since
-   * the body of a rejected call may be anything.
+   * Every grant by an administrator has a recorded call with the same account, amount and key. Calls are searched by
+   * pattern, because the body of a rejected call need not be JSON.
    */
   const grants = sql`
     with requested as (
@@ -241,8 +232,8 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
      order by 1 limit ${maxReported}`
 
   /**
-   * Owners give credit only to agents that they already own. Claim and transfer may carry the clocks of two replicas, each of which
-   * may be up to 2 s off the database's.
+   * Owners give credit only to agents that they own at that time. Claim and transfer may carry the clocks of two replicas,
+   * each up to 2 s off the database's clock.
    */
   const topUps = sql`
     select 'transfer ' || t.id || ' from ' || t.debit || ' to ' || t.credit
@@ -259,7 +250,7 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
            is distinct from ('post', 'owner:' || split_part(id, ':', 2), true, null)
      order by 1 limit ${maxReported}`
 
-  /** In a month an owner got at most the credit of its best plan, and got it within that month. */
+  /** An owner gets at most the credit of its best plan of a month, and gets it within that month. */
   const planCredit = sql`
     with given as (
       select id, split_part(id, ':', 2) as owner, split_part(id, ':', 3) as month, debit, credit, kind, amount,
@@ -286,7 +277,7 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
      group by o.id, o.credited, g.month having max(g.total) > o.credited
      order by 1 limit ${maxReported}`
 
-  /** Every paid purchase was credited once, and nothing else was credited as a purchase. */
+  /** Every paid purchase is credited once, and nothing else is credited as a purchase. */
   const purchases = sql`
     with credited as (
       select substr(id, 10) as purchase, kind, debit, credit, amount from transfers
@@ -304,7 +295,7 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
            is distinct from ('post', 'treasury', 'owner:' || p.owner_id, p.credits)
      order by 1 limit ${maxReported}`
 
-  /** At most the credit of a purchase is taken back, and only after the provider reported it. */
+  /** A refund needs an event of the payment provider, and all refunds of a purchase are at most its credit. */
   const takenBack = sql`
     with taken as (
       select id, split_part(id, ':', 2) as purchase, split_part(id, ':', 3) as event, kind, debit, credit, amount
@@ -324,16 +315,16 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
   return [unfounded, grants, topUps, planCredit, purchases, takenBack]
 }
 
-/** Checks stakes against their transfers, pools against their stakes, rewards against both, and every stake against the 50 % rule. */
+/** Compares stakes with their transfers, pools with their stakes, rewards with both, and every stake with the 50 % rule. */
 const poolChecks = (sql: SqlClient.SqlClient) => {
-  /** The transfers of a purpose, each with the challenge and, if its id names one, the agent. */
+  /** Selects the transfers of a purpose, each with the challenge and the agent that its id names. */
   const transfersOf = (kind: string) =>
     sql.literal(
       `(select split_part(id, ':', 2) as challenge, split_part(id, ':', 3) as agent, id, kind, debit, credit, amount, pending_id
           from transfers where id >= '${kind}:' and id < '${kind};')`
     )
 
-  /** Each stake is frozen by a transfer of its own, and nothing else is frozen as a stake. */
+  /** Each stake has its own pending transfer, and no other transfer is pending as a stake. */
   const frozen = sql`
     select coalesce('transfer ' || t.id, 'the stake of agent ' || s.agent_id || ' in the pool of challenge ' || s.challenge_id)
            || ' does not fit ' || case when s.id is null then 'any stake' else 'its stake, or its transfer is missing' end as finding
@@ -356,7 +347,7 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
                      ('release:' || s.challenge_id || ':' || s.agent_id, 'void', s.amount) end
      order by 1 limit ${maxReported}`
 
-  /** Each staker on the winning bin of a paid pool has a reward row, even of 0, and nobody else has one. */
+  /** Exactly the stakes on the winning bin of a paid pool have a reward row, even if the reward is 0. */
   const winners = sql`
     select 'agent ' || coalesce(w.agent_id, r.agent_id) || ' in the pool of challenge '
            || coalesce(w.challenge_id, r.challenge_id)
@@ -459,9 +450,9 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
      order by 1 limit ${maxReported}`
 
   /**
-   * "A stake that would push the agent's amount in a bin above 50% of that bin's total" is rejected, and in a pool with the owner
-   * rule the agents of one owner count as one; the first stake on an empty bin is allowed. Replays the stakes in the order in which
-   * they were taken.
+   * Replays the stakes in the order in which they were taken: "a stake that would push the agent's amount in a bin above 50%
+   * of that bin's total" is rejected, in a pool with the owner rule the agents of one owner count as one, and the first
+   * stake on an empty bin is allowed.
    */
   const concentration = sql`
     select 'the stake of agent ' || agent_id || ' in the pool of challenge ' || challenge_id || ', ' || amount
@@ -483,9 +474,9 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
   return [frozen, released, winners, paid, withheld, settlements, funding, bins, concentration]
 }
 
-/** Checks calls of models and their reservations against their transfers, and stored sums against their parts. */
+/** Compares model calls and their reservations with their transfers, and stored sums with the calls. */
 const gatewayChecks = (sql: SqlClient.SqlClient) => {
-  /** Each call is charged once, out of its own reservation. */
+  /** Each call is charged once, from its own reservation. */
   const charged = sql`
     select 'call ' || coalesce(c.id::text, substr(t.id, 8)) || ' is said to have cost ' || coalesce(c.cost, 0)
            || ' micro-credits, its transfer says ' || coalesce(t.amount, 0) as finding
@@ -496,7 +487,7 @@ const gatewayChecks = (sql: SqlClient.SqlClient) => {
            is distinct from ('agent:' || c.agent_id, 'gateway_revenue', c.cost, 'gw:' || c.id)
      order by 1 limit ${maxReported}`
 
-  /** The credit that is frozen for calls is what the calls in flight have reserved. */
+  /** The credit frozen for calls equals the reservations of the calls in flight. */
   const reserved = sql`
     select 'call ' || coalesce(r.call_id::text, substr(p.id, 4)) || ' has reserved ' || coalesce(r.amount, 0)
            || ' micro-credits, and ' || coalesce(p.amount, 0) || ' are frozen for it' as finding

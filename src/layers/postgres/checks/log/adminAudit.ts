@@ -1,13 +1,13 @@
-/** Recomputes the chain of administrators' calls from its rows, and compares it with the stored links and the heads in the log. */
+/** Recomputes the chain of the audit log from its rows, and compares it with the stored links and the heads in the log. */
 import { createHash } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { maxDifferences } from "../../../services/LogAudit.ts"
-import { findAll, findOption, rowsOf } from "../sql.ts"
+import { maxDifferences } from "../../../../services/Audit.ts"
+import { findAll, findOption, rowsOf } from "../../sql.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 
-/** Few, since each may have 16 000 characters. */
+/** The page is small, since a row may have 16 000 characters. */
 const pageSize = 256
 
 const Link = Schema.Struct({
@@ -15,7 +15,7 @@ const Link = Schema.Struct({
   kind: Schema.Literals(["call", "outcome"]),
   entry_id: Schema.String,
   hash: Schema.String,
-  /** The stored link. */
+  /** The hashed fields of the row; null if the row is missing. */
   fields: Schema.NullOr(Schema.Array(Schema.NullOr(Schema.String)))
 })
 
@@ -37,14 +37,14 @@ const linkHash = (previous: string, fields: ReadonlyArray<string | null>): strin
     .update(fields.map(framed).join(""))
     .digest("hex")
 
-/** What an entry `admin.audit` says. */
+/** The members of an entry `admin.audit`. */
 export interface LoggedHead {
   readonly place: string
   readonly count: unknown
   readonly head: unknown
 }
 
-/** The heads in a page of entries, compared with the chain. */
+/** Compares the heads in a page of entries with the chain. */
 export const auditLoggedHeads = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   findings: Findings,

@@ -1,13 +1,13 @@
 /** Compares settlements with their entries, and every score with its prediction and with the root in its settlement. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { canonicalJson } from "../../crypto/canonicalJson.ts"
-import { statedOf } from "../challenges/challengeRows.ts"
-import { arrayParam, exact, findAll, whenGiven } from "../sql.ts"
-import { amendment, settlement } from "../log/entries.ts"
-import type { SettledPool } from "../log/entries.ts"
-import { Frontier, leafHash } from "../log/frontier.ts"
-import { numericScore, statedForecast } from "../settlement/scores.ts"
+import { canonicalJson } from "../../../crypto/canonicalJson.ts"
+import { statedOf } from "../../challenges/challengeRows.ts"
+import { arrayParam, exact, findAll, whenGiven } from "../../sql.ts"
+import { amendment, settlement } from "../../log/entries.ts"
+import type { SettledPool } from "../../log/entries.ts"
+import { Frontier, leafHash } from "../../log/frontier.ts"
+import { numericScore, statedForecast } from "../../settlement/scores.ts"
 import { checkEmpty, compare, isSameDecimal, moment } from "./entry.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
@@ -33,7 +33,7 @@ const Row = Schema.Struct({
   settled_at: Schema.String,
   previous_version: Schema.NullOr(Schema.Int),
   reason: Schema.NullOr(Schema.String),
-  /** Of macro challenges. */
+  /** Null except in macro challenges. */
   winning_bin: Schema.NullOr(Schema.Int),
   index: Schema.NullOr(Schema.Finite),
   entry: Schema.NullOr(Schema.Uint8Array)
@@ -48,7 +48,7 @@ const Score = Schema.Struct({
   is_of_settlement: Schema.Boolean,
   revision_holds: Schema.Boolean,
   is_correct_holds: Schema.Boolean,
-  /** The score of a direction; forecasts are scored again here, from the columns below. */
+  /** True if the score of a direction is right; scores of forecasts are recomputed from the columns below. */
   score_holds: Schema.Boolean,
   crps: Schema.NullOr(Schema.String),
   skill: Schema.NullOr(Schema.String),
@@ -90,13 +90,13 @@ const wrongFigures = (score: Score): ReadonlyArray<string> => {
   ]
 }
 
-/** Columns that are not in the entry of this form of settlement. */
+/** The columns that this form of settlement leaves null. */
 const otherColumnsOf = ({ level, reference_scale }: Row): ReadonlyArray<keyof Row & string> => {
   if (reference_scale !== null) return ["open_price", "close_price", "dead_zone_pct", "level"]
   return level === null ? ["actual_value"] : ["actual_value", "open_price", "dead_zone_pct"]
 }
 
-/** The entry of a settlement or amendment. */
+/** Composes the entry of a settlement or amendment. */
 const entryOf = (row: Row, { count, tree }: Scores, pool: SettledPool | null): Uint8Array => {
   const version = {
     ...row,
@@ -155,7 +155,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
          and e.type = case when s.version = 1 then 'settlement' else 'amendment' end
        order by s.challenge_id, s.version`)
 
-  /** The scores after one of them, up to those of a settlement. */
+  /** Reads the scores after `after` up to the last one of settlement `last`. */
   const readScores = (after: Score | undefined, last: Row | undefined) =>
     scoreRows(sql`
       select s.challenge_id::text, s.version, s.agent_id::text, ${exact(sql, "s.score")} as score,
@@ -182,7 +182,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
        order by s.challenge_id, s.version, s.agent_id`)
 
   let lastScore: Score | undefined
-  /** The scores up to those of a settlement, by settlement. */
+  /** Audits the next scores up to the last one of settlement `last`; returns count and tree of scores by settlement. */
   const scoresUpTo = Effect.fnUntraced(function* (last: Row | undefined) {
     const found = new Map<string, Scores>()
     const look = (page: ReadonlyArray<Score>) =>
@@ -225,7 +225,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
                  missing.map(({ challenge_id }) => challenge_id)
                )})`)
     const pending = new Map(found.map((entry) => [keyOf(entry), entry]))
-    // Credit moves with the first version only.
+    // Only the first version moves credit.
     const pools = yield* auditPools(
       findings,
       page

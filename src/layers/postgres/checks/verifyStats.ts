@@ -1,6 +1,7 @@
 /**
- * Checks scores against predictions and settlements, kept sums against scores (by a scan), and that exactly the claimed
- * agents are verified.
+ * Compares scores with predictions and settlements, stored sums with all scores, and verified agents with claimed ones.
+ * The queries for directional scores and for sums repeat the formulas of `settlement/` on purpose, so that a mistake there
+ * shows here. Numeric scores and calibration are recomputed by the functions that settled them.
  */
 import { BigDecimal, DateTime, Duration, Effect, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
@@ -13,14 +14,14 @@ import { questionColumns, QuestionRow } from "../challenges/rows.ts"
 import { makeReferences, stepFor } from "../challenges/reference.ts"
 import type { SettledReference } from "../challenges/reference.ts"
 import { beginning, differingSums } from "../skill/agentSkill.ts"
-import { calibrationOf, forecastScore, numericScore, statedForecast } from "./scores.ts"
+import { calibrationOf, forecastScore, numericScore, statedForecast } from "../settlement/scores.ts"
 
 const maxReported = 100
 
-/** A job marks the rows of a claimed agent as verified if a settlement holds them during the claim. */
+/** A claim that finds its rows locked by a settlement leaves them to a job, which marks them as verified within this time. */
 const confirmedAfter = { hours: 1 }
 
-export const differences = Effect.gen(function* () {
+export const verifyStats = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const counted = findOne(Schema.Struct({ agents: Schema.Int }))
   const different = findAll(Schema.Struct({ board: Schema.String, agent_id: Schema.String }))
@@ -145,13 +146,13 @@ const CalibrationRow = Schema.Struct({
 
 const zero = BigDecimal.fromBigInt(0n)
 
-/** Count, buckets, coverage, sums: in the order in which they are selected. */
+/** Zeros for count, buckets, coverage and sums, in the order of the select list. */
 const zeros = Array.from({ length: pitBuckets + 6 }, () => zero)
 
 const isSame = (one: ReadonlyArray<BigDecimal.BigDecimal>, other: ReadonlyArray<BigDecimal.BigDecimal>) =>
   one.every((value, index) => BigDecimal.Equivalence(value, other[index] ?? zero))
 
-/** Numeric scores and calibration, computed again from forecasts and settlements. */
+/** Recomputes numeric scores and calibration from forecasts and settlements. */
 const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, limit: number) {
   const rows = findAll(ForecastRow)
   const calibrationRows = findAll(CalibrationRow)
@@ -228,7 +229,7 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
   return differences.slice(0, limit)
 })
 
-/** So many of the newest settled questions have their references and skills computed again. */
+/** The maximum of newest settled questions whose references and skills are recomputed. */
 const maxSkillQuestions = 1000
 
 const CheckedQuestion = Schema.Struct({
@@ -258,11 +259,11 @@ const CheckedAnswer = Schema.Struct({
 
 const isNear = (one: number | null, other: number): boolean => one !== null && Math.abs(one - other) <= 1e-9
 
-/** The largest probability of a vector; null of answers in another form. */
+/** The maximum probability of a vector; null for answers in another form. */
 const maxProbability = ({ stated }: typeof CheckedAnswer.Type): number | null =>
   stated !== null && "probabilities" in stated ? Math.max(...Object.values(stated.probabilities)) : null
 
-/** The skill of an answer by a direction, by the pure functions; what settles computes it in SQL. */
+/** Recomputes the skill of an answer by a direction with the functions of src/scoring; settling computes it in SQL. */
 const directionSkill = (answer: typeof CheckedAnswer.Type, result: Direction, settled: SettledReference) => {
   const reference = stepFor(settled, answer.received_at)?.odds ?? []
   const names = reference.length === 2 ? ["bullish", "bearish"] : ["bullish", "neutral", "bearish"]
@@ -278,7 +279,7 @@ const directionSkill = (answer: typeof CheckedAnswer.Type, result: Direction, se
   return { skill, bounded: boundedSkill(skill, skills) }
 }
 
-/** References and skills of the newest questions, computed again from prices and answers, and the kept sums from all skills. */
+/** Recomputes references and skills of the newest questions from prices and answers, and the sums from all skills. */
 const skillDifferences = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const references = yield* makeReferences
@@ -335,7 +336,7 @@ const skillDifferences = Effect.gen(function* () {
       if (
         !isNear(answer.skill, skill) ||
         !isNear(answer.bounded, bounded) ||
-        // Scores from before the column have none.
+        // Scores older than the column have none.
         (answer.probability ?? largest) !== largest
       ) {
         differences.push(`skill in challenge ${id}: ${answer.agent_id}`)

@@ -1,8 +1,8 @@
-/** What administrators said so that the log goes on, beside its entries. */
+/** Compares continuations with their entries. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { logContinue } from "../log/entries.ts"
-import { findAll } from "../sql.ts"
+import { logContinue } from "../../log/entries.ts"
+import { findAll } from "../../sql.ts"
 import { compare, moment, placeOf } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 

@@ -3,15 +3,15 @@ import { createHash } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { choiceOf, numberOf } from "../../../services/domain/Answer.ts"
-import type { AnswerValues } from "../../../services/domain/Answer.ts"
-import { isUuid } from "../../../services/domain/ids.ts"
-import { maxDifferences } from "../../../services/LogAudit.ts"
-import { canonicalJson } from "../../crypto/canonicalJson.ts"
-import { exact, findAll, rowsOf, whenGiven } from "../sql.ts"
-import { predictionCommit, predictionReveal } from "../log/entries.ts"
+import { choiceOf, numberOf } from "../../../../services/domain/Answer.ts"
+import type { AnswerValues } from "../../../../services/domain/Answer.ts"
+import { isUuid } from "../../../../services/domain/ids.ts"
+import { maxDifferences } from "../../../../services/Audit.ts"
+import { canonicalJson } from "../../../crypto/canonicalJson.ts"
+import { exact, findAll, rowsOf, whenGiven } from "../../sql.ts"
+import { predictionCommit, predictionReveal } from "../../log/entries.ts"
 import { compare, membersOf, moment, sentNumber } from "./entry.ts"
-import { statedForecast } from "../settlement/scores.ts"
+import { statedForecast } from "../../settlement/scores.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 
@@ -40,7 +40,7 @@ const Row = Schema.Struct({
   revealed: Index,
   reveal: Schema.NullOr(Schema.Uint8Array),
   closed: Index,
-  /** Whether the reveals of its challenge, which the log has closed, have passed it. */
+  /** True if the log has closed its challenge and the reveals have passed it. */
   must_be_revealed: Schema.Boolean
 })
 type Row = typeof Row.Type
@@ -50,7 +50,7 @@ const commitDomain = Buffer.from("auspex/commit/v1\0")
 const commitOf = ({ body, salt }: Row): Buffer =>
   createHash("sha256").update(commitDomain).update(salt).update(body).digest()
 
-/** The values in the columns of a prediction, in its form of the interface, and any of the other form. */
+/** The values in the columns of a prediction, also those that its form does not have. */
 const columnsOf = (row: Row) =>
   Object.fromEntries(
     Object.entries({
@@ -61,16 +61,16 @@ const columnsOf = (row: Row) =>
     }).filter(([, value]) => value !== null)
   )
 
-/** Older answers were taken by other bounds than the door has now. */
+/** The schema has no bounds, because older answers were accepted by other bounds than today's. */
 const decodeValues = Schema.decodeUnknownOption(statedForecast, { onExcessProperty: "error" })
 
-/** What the sealed body says, where it is in the form of the row and in no other. */
+/** The values of the sealed body, if they are in exactly the form that the row names. */
 const statedIn = ({ body, form }: Row): AnswerValues | undefined => {
   const values = Option.getOrNull(decodeValues(membersOf(body)?.["values"]))
   return values !== null && Object.keys(values).join() === form ? values : undefined
 }
 
-/** Names the columns that do not follow from what the sealed body says. */
+/** Names the columns that do not follow from the values of the sealed body. */
 const checkStated = (findings: Findings, what: string, row: Row, stated: AnswerValues): void => {
   const follows: Readonly<Record<string, unknown>> = (choiceOf(stated) ?? numberOf(stated))?.values ?? {}
   const columns: Readonly<Record<string, unknown>> = columnsOf(row)
@@ -79,7 +79,7 @@ const checkStated = (findings: Findings, what: string, row: Row, stated: AnswerV
   }
 }
 
-/** The body composed of a prediction's columns, and of what it says where that is in a form of its own. */
+/** Composes the body from a prediction's columns; the values of a form without columns come from the sealed body. */
 const bodyOf = (row: Row, stated: AnswerValues | undefined) => ({
   agent_id: row.agent_id,
   challenge_id: row.challenge_id,
@@ -142,7 +142,7 @@ const revealOf = ({ body, salt }: Sealed, committed: number): Uint8Array =>
 
 const revealedTooSoon = "it is revealed, and log_reveals says that it is not"
 
-/** Whether the log has closed the challenge of prediction `p` (entry `x`) and its reveals (row `w`) have passed it. */
+/** Tests that the log has closed the challenge of prediction `p` (entry `x`) and that its reveals (row `w`) have passed it. */
 const mustBeRevealed = (sql: SqlClient.SqlClient) =>
   sql.literal(`
     (x.index is not null
@@ -179,7 +179,7 @@ const decodeKey = Schema.decodeUnknownOption(
 const textOf = (key: { readonly [Name in keyof typeof Key]: string | number }): string =>
   `${key.challenge_id} ${key.agent_id} ${key.revision}`
 
-/** The missing reveals. The outbox has no index of reveals, so its pending ones are read once. */
+/** Finds missing reveals and checks pending ones. The outbox has no index of reveals, so they are read once. */
 const auditReveals = Effect.fnUntraced(function* (findings: Findings, unrevealed: number) {
   const sql = yield* SqlClient.SqlClient
   const missing = findAll(Missing)
@@ -277,7 +277,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
   let count = 0
   let unrevealed = 0
 
-  // Limits keep each an index probe: a join might read the whole log for every page.
+  // Each limit keeps its part an index probe: a join might read the whole log for every page.
   const read = (after: Row | undefined) =>
     rows(sql`
       select p.challenge_id::text, p.agent_id::text, p.revision, c.type, p.form, p.direction, ${exact(sql, "p.confidence")} as confidence,
@@ -303,7 +303,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
        order by p.challenge_id, p.agent_id, p.revision`)
 
   const checkReveal = (what: string, row: Row) => {
-    // Without a commit in the log there is no reveal.
+    // A prediction without a commit in the log has no reveal.
     if (row.committed === null || row.reveal === null) return
     compare(findings, what, { index: row.revealed, entry: row.reveal }, revealOf(row, row.committed))
     if (row.revealed !== null && (row.closed === null || row.revealed < row.closed)) {

@@ -1,9 +1,9 @@
-/** The tree: every hash from the bytes of the entries, beside the hashes that are kept and the tree heads that were signed. */
+/** Recomputes every hash of the tree from the bytes of the entries, and compares the stored hashes and signed tree heads. */
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { findAll, findOne, findOption, whenGiven, rowsOf } from "../sql.ts"
-import { emptyRoot, Frontier, leafHash } from "../log/frontier.ts"
-import type { FullNode } from "../log/frontier.ts"
+import { findAll, findOne, findOption, whenGiven, rowsOf } from "../../sql.ts"
+import { emptyRoot, Frontier, leafHash } from "../../log/frontier.ts"
+import type { FullNode } from "../../log/frontier.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
 import type { LoggedHead } from "./adminAudit.ts"
 import type { RecordedContinuation } from "./continuations.ts"
@@ -19,13 +19,13 @@ const Head = Schema.Struct({ size: Schema.Finite, root: Schema.String })
 const Node = Schema.Struct({ level: Schema.Int, n: Schema.Finite, hash: Schema.NullOr(Schema.String) })
 const State = Schema.Struct({ size: Schema.Finite, root: Schema.String, last: Schema.NullOr(Schema.Finite) })
 
-/** A checkpoint that was seen under the log's name, whether or not the log has it. */
+/** A checkpoint that an instance saw under the log's name; the log may have lost it. */
 export interface SeenHead {
   readonly size: number
   readonly root: Uint8Array
-  /** Whether it, or a larger one, is kept. */
+  /** True if the database has this checkpoint or a larger one. */
   readonly isKept: boolean
-  /** Where it is remembered. */
+  /** The table or file that has recorded it. */
   readonly where: string
 }
 
@@ -33,7 +33,7 @@ const seenName = ({ size, where }: SeenHead) => `checkpoint of size ${size}, whi
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
-/** The commits of a challenge that is not closed yet in the part of the log that has been read. */
+/** The commits of a challenge that the entries read so far have not closed. */
 interface Commits {
   readonly tree: Frontier
   count: number
@@ -46,7 +46,7 @@ export interface Rotation {
   readonly new: unknown
 }
 
-/** Whether an entry is that of a prediction, with the very bytes that its columns make. */
+/** True if an entry is a commit whose bytes are exactly those that its columns determine. */
 const isCommit = ({ challenge_id, commit, commit_index, entry, type, version }: StoredEntry): boolean =>
   type === "prediction.commit" &&
   version === null &&
@@ -56,7 +56,7 @@ const isCommit = ({ challenge_id, commit, commit_index, entry, type, version }: 
     Buffer.from(`{"c":"${commit}","challenge_id":"${challenge_id}","type":"prediction.commit"}`)
   ) === 0
 
-/** A close says how many commits there were, which the last was, and the root over them. */
+/** Compares number, last index and root in a close with the commits before it. */
 const checkClose = (
   findings: Findings,
   { challenge, index }: { readonly challenge: string; readonly index: number },
@@ -78,8 +78,8 @@ const checkClose = (
 }
 
 /**
- * `seen` are the checkpoints that instances remember. `pageSize`: how many entries, signed heads and kept nodes are read at a
- * time; what is found is the same with any.
+ * Audits the tree. `seen` are the checkpoints that instances have recorded. `pageSize` is the number of entries, signed heads
+ * and stored nodes that are read at a time; the findings do not depend on it.
  */
 export const auditTree = Effect.fnUntraced(function* (
   findings: Findings,
@@ -97,13 +97,13 @@ export const auditTree = Effect.fnUntraced(function* (
   const open = new Map<string, Commits>()
   const rotations: Array<Rotation> = []
   const continuations: Array<RecordedContinuation> = []
-  /** Of the page that is looked at. */
+  /** The heads of the audit log in the current page. */
   const auditHeads: Array<LoggedHead> = []
   const wrongHeads: Array<number> = []
-  /** The roots that were signed, by size: those that have been read, and that the tree has not come to. */
+  /** The signed roots by size that have been read and that the tree has not reached. */
   const signed = new Map<number, string>()
   const lastRead = { size: -1, isLast: false }
-  /** Nodes that are to be compared with those that are kept, many at once: a statement waits until the next page is read. */
+  /** Nodes to compare with the stored ones, many at once: a statement waits until the next page is read. */
   const full: Array<FullNode> = []
   let next = 0
   let count = 0
@@ -121,7 +121,7 @@ export const auditTree = Effect.fnUntraced(function* (
 
   const look = (entry: typeof LoggedEntry.Type) => {
     follow(entry)
-    // Most entries are commits, and these bytes are the only ones that their columns allow.
+    // Most entries are commits, and comparing their bytes is cheaper than parsing them.
     if (isCommit(entry)) return
     const members = checkColumns(findings, entry)
     if (members === undefined) return

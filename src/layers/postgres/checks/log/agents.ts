@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { maxDifferences } from "../../../services/LogAudit.ts"
-import { findAll, whenGiven } from "../sql.ts"
-import { encode } from "../log/entries.ts"
+import { maxDifferences } from "../../../../services/Audit.ts"
+import { findAll, whenGiven } from "../../sql.ts"
+import { encode } from "../../log/entries.ts"
 import { compare, membersOf, moment } from "./entry.ts"
 import { addFound, eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
@@ -35,7 +35,7 @@ const Row = Schema.Struct({
 })
 type Row = typeof Row.Type
 
-/** SHA-256 of texts with a zero byte between them, as the triggers compute it (`log_hash`). */
+/** SHA-256 of texts with a zero byte between them; the triggers compute the same (`log_hash`). */
 const hashOf = (...parts: ReadonlyArray<string>): string =>
   createHash("sha256").update(parts.join("\0"), "utf8").digest("hex")
 
@@ -47,7 +47,7 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
   const rows = findAll(Row)
   let count = 0
 
-  /** The newest entry of a type of the agent `a`, in the log or pending. The limits keep each an index probe. */
+  /** Joins the newest entry of a type of agent `a`, in the log or pending. Each limit keeps its part an index probe. */
   const newest = (alias: string, type: string) => {
     const entries = (table: string, place: string, order: string) =>
       sql.literal(`
@@ -90,7 +90,7 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
             encode("agent.register", {
               agent_id: row.id,
               auth_method: row.auth_method,
-              // A later entry may have replaced it.
+              // The row has the newest key only; without it, the registered key cannot be recomputed.
               key_sha256: keyed_entry === null ? keyOf(row) : membersOf(registered_entry)?.["key_sha256"],
               name_sha256: hashOf("auspex/agent-name/v1", row.name),
               registered_at: row.created_at

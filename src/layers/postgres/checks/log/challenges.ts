@@ -1,11 +1,11 @@
 /** Compares challenges with the entries of their creation, close and cancellation. */
 import { Effect, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
-import { loggedTerms } from "../../../scoring/kinds/kinds.ts"
-import { noTerms } from "../../../scoring/kinds/kind.ts"
-import { termsColumns, TermsRow } from "../challenges/rows.ts"
-import { arrayParam, findAll, whenGiven } from "../sql.ts"
-import { challengeCreate, encode, voided } from "../log/entries.ts"
+import { loggedTerms } from "../../../../scoring/kinds/kinds.ts"
+import { noTerms } from "../../../../scoring/kinds/kind.ts"
+import { termsColumns, TermsRow } from "../../challenges/rows.ts"
+import { arrayParam, findAll, whenGiven } from "../../sql.ts"
+import { challengeCreate, encode, voided } from "../../log/entries.ts"
 import { checkEmpty, compare, membersOf, moment } from "./entry.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
@@ -55,7 +55,7 @@ const Pending = Schema.Struct({
 
 const termColumns = Struct.keys(noTerms)
 
-/** Columns that are not in the entry of its creation. */
+/** Checks the columns that are not in the entry of creation. */
 const checkOtherColumns = (findings: Findings, what: string, row: typeof Row.Type): void => {
   const { always, since } = loggedTerms(row.kind, row.type, row)
   const own: ReadonlySet<string> = new Set([...always, ...since])
@@ -154,7 +154,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
       if (closedAt !== null) {
         const outbox = pending.get(`challenge.close ${row.id}`)
         if (row.closed_entry !== null) {
-          // What it says of the commits is compared with them where the tree is read.
+          // `auditTree` compares the members about commits.
           compare(
             findings,
             what,

@@ -1,8 +1,8 @@
 /** A stored entry, in the log or pending, and its comparison with what it records. */
 import { BigDecimal, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { canonicalJson } from "../../crypto/canonicalJson.ts"
-import { EntryType } from "../log/entries.ts"
+import { canonicalJson } from "../../../crypto/canonicalJson.ts"
+import { EntryType } from "../../log/entries.ts"
 import type { Findings } from "./findings.ts"
 
 export type Members = Readonly<Record<string, unknown>>
@@ -56,7 +56,7 @@ const versionOf = (type: unknown, members: Members): unknown => {
 
 const known: ReadonlySet<unknown> = new Set(EntryType.literals)
 
-/** Compares the columns beside an entry's bytes with the bytes. */
+/** Compares the columns of a stored entry with its bytes. */
 export const checkColumns = (findings: Findings, stored: StoredEntry): Members | undefined => {
   const what = stored.index === null ? `an entry that waits (${stored.type})` : `entry ${stored.index}`
   const members = membersOf(stored.entry)
@@ -79,7 +79,7 @@ export const checkColumns = (findings: Findings, stored: StoredEntry): Members |
   return members
 }
 
-/** The column of an entry's member. */
+/** The columns of members that have another name. */
 const stored: Readonly<Record<string, string>> = {
   amended_at: "settled_at",
   asset: "target",
@@ -97,7 +97,7 @@ const stored: Readonly<Record<string, string>> = {
   scores: "number of scores"
 }
 
-/** Columns of other types, where any value is a difference. */
+/** Checks that the columns of other types are null. */
 export const checkEmpty = <Row>(
   findings: Findings,
   what: string,
@@ -121,9 +121,7 @@ const flat = ({ pool, ...members }: Members): Members =>
       }
     : { ...members, ...(pool === undefined ? {} : { pool }) }
 
-/**
- * Composes an entry again from what it records and compares the bytes. Where they differ, every differing member is named.
- */
+/** Compares the bytes of an entry with those composed from the rows. If they differ, names every member that differs. */
 export const compare = (
   findings: Findings,
   what: string,
@@ -132,7 +130,7 @@ export const compare = (
 ): void => {
   if (Buffer.compare(entry, composed) === 0) return
   const recorded = membersOf(entry)
-  // The entry itself reports these.
+  // `checkColumns` reports bytes that are not canonical JSON.
   if (recorded === undefined) return
   const [members, wanted] = [flat(recorded), flat(membersOf(composed) ?? {})]
   const names = new Set([...Object.keys(wanted), ...Object.keys(members)])
@@ -144,8 +142,8 @@ export const compare = (
 }
 
 /**
- * A time as an entry writes it, years after 9999 with six digits and a sign. A column's digits beyond milliseconds show as
- * a difference.
+ * Formats a time as entries do, years after 9999 with a sign and six digits. Digits beyond milliseconds, which no entry has,
+ * stay, so that the comparison shows them.
  */
 export const moment = (sql: SqlClient.SqlClient, column: string) =>
   sql.literal(`
@@ -154,7 +152,7 @@ export const moment = (sql: SqlClient.SqlClient, column: string) =>
     case when ${column} = date_trunc('milliseconds', ${column}) then to_char(${column}, 'MS') else to_char(${column}, 'US') end
     || 'Z'`)
 
-/** Whether two texts are the same number. */
+/** True if two texts are the same number. */
 export const isSameDecimal = (one: string | null, other: string): boolean => {
   if (one === null) return false
   if (one === other) return true
@@ -162,7 +160,7 @@ export const isSameDecimal = (one: string | null, other: string): boolean => {
   return Option.isSome(first) && Option.isSome(second) && BigDecimal.Equivalence(first.value, second.value)
 }
 
-/** A stored decimal as the number that an agent sent; as text when no double has exactly this value. */
+/** The number that an agent sent for this stored decimal; the text itself if no double has exactly this value. */
 export const sentNumber = (decimal: string): number | string => {
   const value = Number(decimal)
   return isSameDecimal(decimal, String(value)) ? value : decimal

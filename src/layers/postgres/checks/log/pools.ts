@@ -1,14 +1,14 @@
-/** Compares settled pools, and every reward in them, with what stakes and scores earned. */
+/** Recomputes settled pools and their rewards from stakes and scores, and compares the stored rows with them. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { planCoefficients, poolRewards } from "../../../scoring/pools.ts"
-import type { WinningStake } from "../../../scoring/pools.ts"
-import { maxDifferences } from "../../../services/LogAudit.ts"
-import { canonicalJson } from "../../crypto/canonicalJson.ts"
-import { arrayParam, credits, findAll, whenGiven } from "../sql.ts"
-import type { SettledPool } from "../log/entries.ts"
-import { Frontier, leafHash } from "../log/frontier.ts"
-import { PoolColumns, poolColumns } from "../log/settlementEntries.ts"
+import { planCoefficients, poolRewards } from "../../../../scoring/pools.ts"
+import type { WinningStake } from "../../../../scoring/pools.ts"
+import { maxDifferences } from "../../../../services/Audit.ts"
+import { canonicalJson } from "../../../crypto/canonicalJson.ts"
+import { arrayParam, credits, findAll, whenGiven } from "../../sql.ts"
+import type { SettledPool } from "../../log/entries.ts"
+import { Frontier, leafHash } from "../../log/frontier.ts"
+import { PoolColumns, poolColumns } from "../../log/settlementEntries.ts"
 import { isSameDecimal, moment } from "./entry.ts"
 import { addFound, eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
@@ -53,7 +53,7 @@ export interface End {
 
 const coefficients: ReadonlyArray<string> = Object.values(planCoefficients)
 
-/** Differences in the row of a winner's reward, other than the reward itself. */
+/** The differences in the other columns of a winner's reward. */
 const wrongOf = (row: StakeRow): ReadonlyArray<string> => [
   ...(isSameDecimal(row.score, row.earned_by ?? "none")
     ? []
@@ -91,7 +91,7 @@ const add = (findings: Findings, reading: Reading, row: StakeRow): void => {
   else if (row.reward !== null) findings.add(`${nameOf(row)}: it has a reward, and is on another bin`)
 }
 
-/** The rewards of a pool, computed again. */
+/** Recomputes the rewards of a pool. */
 const checkRewards = (findings: Findings, { owners, pool, won }: Reading): void => {
   const stakes = won.map((row): WinningStake => ({
     agent_id: row.agent_id,
@@ -149,7 +149,7 @@ export const makeAuditPools = Effect.gen(function* () {
          ${whenGiven(sql, after, (last) => sql`and (s.challenge_id, s.agent_id) > (${last.challenge_id}::uuid, ${last.agent_id}::uuid)`)}
        order by s.challenge_id, s.agent_id limit ${stakesPage}`)
 
-  /** What the final entries of these challenges must say of their pools, by challenge. */
+  /** Audits the pools of these challenges, and returns the pool member of each challenge's final entry. */
   return Effect.fnUntraced(function* (findings: Findings, ends: ReadonlyArray<End>) {
     const settled = new Map<string, SettledPool>()
     if (ends.length === 0) return settled
@@ -186,7 +186,7 @@ export const makeAuditPools = Effect.gen(function* () {
       reading.owners.clear()
       reading.won.length = 0
     }
-    // Pools and stakes come in the same order, so a stake of a later pool completes this one.
+    // Pools and stakes come in the same order, so the first stake of a later pool ends this one.
     const rest = begun.values()
     let current = rest.next().value
     yield* eachPage(stakesPage, read(begun.map(({ end }) => end.challenge_id)), (page) =>

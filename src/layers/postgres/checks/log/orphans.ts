@@ -1,8 +1,8 @@
-/** Entries, in the log or pending, whose record is missing, and derived rows that do not follow from the records. */
+/** Finds entries, in the log or pending, whose record is missing, and derived rows that contradict the records. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { maxDifferences } from "../../../services/LogAudit.ts"
-import { findAll, whenGiven } from "../sql.ts"
+import { maxDifferences } from "../../../../services/Audit.ts"
+import { findAll, whenGiven } from "../../sql.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
 import type { LoggedHead } from "./adminAudit.ts"
 import type { RecordedContinuation } from "./continuations.ts"
@@ -20,7 +20,7 @@ const Pending = Schema.Struct({
   entry: Schema.NullOr(Schema.Uint8Array)
 })
 
-/** Entries of the log and pending ones alike. */
+/** Checks the columns of pending entries, and collects the entries that other parts of the audit compare. */
 export const auditPending = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
   const pending = findAll(Pending)
@@ -152,8 +152,8 @@ export const auditOrphans = Effect.fnUntraced(function* (findings: Findings) {
            is distinct from (coalesce(p.bullish, 0), coalesce(p.bearish, 0), coalesce(p.neutral, 0),
                              coalesce(p.forecasts, 0))
      limit ${maxDifferences}`)
-  // Settlements take turns, and their day never goes back: each has its own day, or that of one before it. What is
-  // amended stays under its day.
+  // Settlements take turns and their days never decrease, so a settlement has its own day or the day of an earlier one. An
+  // amendment keeps the day of the first version.
   yield* found(sql`
     select 'settlement of challenge ' || challenge_id || ', version ' || version
            || ': day is neither the day of settled_at nor that of an earlier settlement' as what,

@@ -1,14 +1,14 @@
 /** Checks signed tree heads: the text of each note, its signatures, the keys of the log, and cosignatures of witnesses. */
 import { Effect, Option, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { Settings } from "../../../services/Settings.ts"
-import { cosignatureOf, parseWitnessKey } from "../../witness/cosignature.ts"
-import { findAll, whenGiven } from "../sql.ts"
-import { checkpointText, isSignedBy, parseNote, parseVerifierKey } from "../../crypto/signedNote.ts"
-import type { Verifier } from "../../crypto/signedNote.ts"
+import { Settings } from "../../../../services/Settings.ts"
+import { cosignatureOf, parseWitnessKey } from "../../../witness/cosignature.ts"
+import { findAll, whenGiven } from "../../sql.ts"
+import { checkpointText, isSignedBy, parseNote, parseVerifierKey } from "../../../crypto/signedNote.ts"
+import type { Verifier } from "../../../crypto/signedNote.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
-import { namesOf } from "../log/standing.ts"
+import { namesOf } from "../../log/standing.ts"
 import type { Rotation } from "./tree.ts"
 
 const pageSize = 1000
@@ -24,7 +24,7 @@ export const auditCheckpoints = Effect.fnUntraced(function* (
   const names = yield* findAll(Schema.Struct({ origin: Schema.String, size: Schema.Finite }))(
     sql`select origin, size::float8 as size from ${namesOf(sql)} n order by number desc`
   )
-  /** The name that the log had when it was larger than it had been when it got it. */
+  /** The name of the log at a size: each name holds for checkpoints larger than the log was when it got the name. */
   const originAt = (size: number) => names.find((name) => size > name.size)?.origin ?? ""
   const keys = yield* findAll(Schema.Struct({ number: Schema.Int, verifier_key: Schema.String }))(
     sql`select number, verifier_key from log_keys order by number`
@@ -87,8 +87,8 @@ const Cosignature = Schema.Struct({
 })
 
 /**
- * Each line is of the witness and of the time that stand beside it. The signature itself is checked with the keys of the
- * settings: those of witnesses that are not asked any more, nobody has.
+ * Compares each line with the witness and the time beside it. A signature is checked if the settings have the witness's key;
+ * keys of former witnesses are not stored.
  */
 export const auditCosignatures = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient

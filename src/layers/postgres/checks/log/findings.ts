@@ -1,8 +1,8 @@
-/** The findings of an audit, of which all are counted and the first are named, and reading tables page by page. */
+/** The findings of an audit, all counted and the first ones named, and the reading of tables page by page. */
 import { Effect, Fiber, Schema } from "effect"
 import type { Statement } from "effect/sql"
-import { maxDifferences } from "../../../services/LogAudit.ts"
-import { findAll } from "../sql.ts"
+import { maxDifferences } from "../../../../services/Audit.ts"
+import { findAll } from "../../sql.ts"
 
 export class Findings {
   readonly #lines: Array<string> = []
@@ -13,7 +13,7 @@ export class Findings {
     if (this.#lines.length < maxDifferences) this.#lines.push(line)
   }
 
-  /** The first findings of a statement, and their count. */
+  /** Adds the first findings of a statement, which found `count`. */
   addFirst(lines: ReadonlyArray<string>, count: number): void {
     for (const line of lines) this.add(line)
     this.#count += Math.max(0, count - lines.length)
@@ -30,7 +30,7 @@ export class Findings {
 
 const lines = findAll(Schema.Struct({ what: Schema.String, count: Schema.Int }))
 
-/** Adds the findings of a statement, which selects the first ones as `what`, each with the number of all as `count`. */
+/** Adds the findings of a statement that selects the first ones as `what` and the number of all as `count`. */
 export const addFound =
   (findings: Findings) =>
   (statement: Statement.Statement<object>): Effect.Effect<void> =>
@@ -42,7 +42,7 @@ export const addFound =
     )
 
 /**
- * Reads a table page by page in the order of a key: `read` answers at most `size` rows after the one it is given. The
+ * Reads a table page by page in the order of a key: `read` returns at most `size` rows after the row it is given. The
  * database reads the next page while this process works on one.
  */
 export const eachPage = Effect.fnUntraced(function* <Row>(
