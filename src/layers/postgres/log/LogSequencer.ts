@@ -34,7 +34,7 @@ const failures = Metric.counter("log_passes_failed_total", {
 
 const maxCounted = 100_000
 
-/** Failures in a row before the last one is reported. A single one is made up for by the next pass. */
+/** So many failures in a row are reported. The pass after a single failure makes up for it. */
 const threshold = 3
 
 const maxReason = 200
@@ -72,7 +72,7 @@ const jobFailures = Effect.gen(function* () {
       )
   }
 
-  /** What failed several times in a row, in words. */
+  /** The message for a pass that failed several times in a row. */
   const lastFailure = Effect.map(Ref.get(failed), (passes) => {
     const worst = [...passes].find(([, { times }]) => times >= threshold)
     if (worst === undefined) return null
@@ -90,8 +90,8 @@ const Progress = Schema.Struct({
 })
 
 /**
- * Pending entries carry no time, to keep inserts cheap. A stalled sequencer is detected by a backlog beside a log whose
- * size does not change, as far as those who asked here have seen.
+ * Detects a stalled log: entries are pending and the size stays the same between two calls on this instance. Pending entries
+ * carry no time, which keeps inserts cheap.
  */
 const watchProgress = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -127,7 +127,7 @@ const make = Effect.gen(function* () {
   const { revealDue } = yield* makeRevealDue
   const { lastFailure, tracked } = yield* jobFailures
   const { stalled } = yield* watchProgress
-  /** One pass at a time: they share the tree in memory. */
+  /** Passes share the tree in memory, so one runs at a time. */
   const turns = yield* Semaphore.make(1)
   const reason = yield* Ref.make<string | null>(null)
   const keyRow = findOption(Schema.Struct({ verifier_key: Schema.String }))
@@ -144,7 +144,7 @@ const make = Effect.gen(function* () {
       : Effect.logError("the public log is not signed").pipe(Effect.annotateLogs({ reason: now }))
   })
 
-  /** For all replicas; what was seen and is lost beside it, so that audits find it again. */
+  /** Stores the fault for all replicas, and a lost checkpoint as evidence that the next audit reads. */
   const recordFault = Effect.fnUntraced(function* ({ lost, message }: LogFault) {
     const now = yield* DateTime.now
     if (lost === undefined) {
@@ -159,7 +159,7 @@ const make = Effect.gen(function* () {
       update log_state set fault = ${message} where fault is null`)
   })
 
-  /** A log that cannot be signed is no failure of the pass: a fault is recorded for all replicas, any other reason here. */
+  /** A refusal to sign is no failure of the pass. A fault is stored for all replicas, any other reason in this instance. */
   const refusing = <A>(effect: Effect.Effect<A, LogFault | LogStopped | SignerUnusable>, none: A) =>
     Effect.catchTags(effect, {
       LogFault: (fault) => recordFault(fault).pipe(Effect.andThen(setReason(fault.message)), Effect.as(none)),
@@ -167,7 +167,7 @@ const make = Effect.gen(function* () {
       SignerUnusable: ({ message }) => Effect.as(setReason(message), none)
     })
 
-  /** An instance that keeps no log says so where the database is on another server, and may itself be without a memory. */
+  /** An instance that does not sequence reports a changed server only: it may run without a stored signer state. */
   const watched = Effect.flatMap(memory.look(), ({ waiting }) =>
     setReason(
       Option.getOrNull(

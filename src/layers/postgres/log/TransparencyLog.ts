@@ -18,14 +18,14 @@ import { inclusionProof } from "./proofs.ts"
 const Checkpoint = Schema.Struct({ note: Schema.String })
 const Key = Schema.Struct({ verifier_key: Schema.String })
 
-/** A commit and its index in the log, if it has one yet. */
+/** A commit; index and entry are null while it is pending. */
 const CommitRow = Schema.Struct({
   challenge_id: ChallengeId,
   leaf_index: Schema.NullOr(Schema.Int),
   entry: Schema.NullOr(Schema.String)
 })
 
-/** An entry and the tree to prove it in; null until they exist. */
+/** An entry and the tree to prove it in; a column is null until its value exists. */
 const ProvedRow = Schema.Struct({
   leaf_index: Schema.NullOr(Schema.Int),
   entry: Schema.NullOr(Schema.String),
@@ -44,7 +44,7 @@ const Reveal = Schema.fromJsonString(Schema.Struct({ salt: Schema.String, body: 
 
 const commitShape = /^[0-9a-f]{64}$/i
 
-/** A whole number as the log's formats write it, within what a double holds exactly. */
+/** A whole number as the log's formats write it, of at most 15 digits, which a double holds exactly. */
 const indexShape = /^(0|[1-9]\d{0,14})$/
 
 const unknownEntry = (leafIndex: string): NotFound =>
@@ -86,14 +86,14 @@ const Piece = Schema.Struct({
 })
 
 /**
- * Tiles and entry bundles (C2SP tlog-tiles), each by one statement that reads at most 256 neighbours by their key. Only
- * what the newest published checkpoint covers is served. A partial tile is served at any width it has reached.
+ * Serves tiles and entry bundles (C2SP tlog-tiles) below the newest published checkpoint, each by one statement that reads
+ * at most 256 neighbours by their key. A partial tile is served at any width it has reached.
  */
 const makeTiles = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const piece = findOne(Piece)
 
-  /** What `from` aggregates of the `width` neighbours from `first` on, which end with leaf `leaves`. */
+  /** Reads the bytes that `neighbours` aggregates, once the newest checkpoint covers `range.leaves` leaves. */
   const read = Effect.fnUntraced(function* (
     what: string,
     range: { readonly width: number; readonly leaves: number },
@@ -140,7 +140,7 @@ const makeTiles = Effect.gen(function* () {
       return yield* read(
         "entry bundle",
         { width, leaves: past },
-        // The last two of the four bytes of its length, big-endian, then the entry.
+        // The last two of the four big-endian bytes of the length stand before each entry.
         sql`select count(*)::int as count,
                    string_agg(substr(int4send(octet_length(entry)), 3) || entry, ''::bytea order by index) as bytes
               from log_entries where index >= ${BigInt(first)}::int8 and index < ${BigInt(past)}::int8`
@@ -164,7 +164,7 @@ const make = Effect.gen(function* () {
   const challengeEntries = findAll(ChallengeEntry)
   const decodeReveal = Schema.decodeEffect(Reveal)
 
-  /** A checkpoint `c` with the signatures of witnesses under those of the log. */
+  /** The note of checkpoint `c`: the signatures of witnesses follow those of the log. */
   const cosigned = sql`
     c.note || coalesce(
       (select string_agg(rtrim(line, E'\\n') || E'\\n', '' order by cosigned_at, witness)
@@ -188,8 +188,8 @@ const make = Effect.gen(function* () {
   )
 
   /**
-   * The tree to prove entry `e` in: the newest one with cosignatures that covers it, for those who trust witnesses; else
-   * the newest. The limit tells the planner that there is one row.
+   * Joins the tree to prove entry `e` in: the newest cosigned one that covers the entry, for readers who trust witnesses,
+   * else the newest. The limit tells the planner that there is one row.
    */
   const proofTree = sql`
     left join lateral (
@@ -229,7 +229,7 @@ const make = Effect.gen(function* () {
     return proofText({ extra: { ...more, entry }, index, path, checkpoint: note })
   })
 
-  /** The entry `e` of a commit, without an index while it is pending. */
+  /** Selects the entry `e` of a commit; a pending one has no index. */
   const ofCommit = (commit: string) => sql`
     from (select challenge_id, index, entry from log_entries
            where type = 'prediction.commit' and commit = decode(${commit}, 'hex')

@@ -21,16 +21,16 @@ import { consistencyProof } from "./proofs.ts"
 
 /** The tolerated skew of a witness's clock. */
 const maxAhead = Duration.minutes(5)
-/** How often a time stamp is requested. */
+/** The interval between requests for time stamps. */
 const interval = Duration.hours(1)
 const nonceLength = 16
-/** A name with a space, which no witness can have. */
+/** The name contains a space, so no witness can have it. */
 const attestor = "time stamp authority"
 const maxListed = 1000
 
 const textOf = (note: string): string => Option.getOrThrow(parseNote(note)).text
 
-/** How long a request holds the row, also of a replica that died: longer than an exchange may take. */
+/** A request holds its row for so long, even if its replica dies; an exchange ends sooner. */
 const lease = Duration.minutes(1)
 const firstPause = Duration.seconds(5)
 const maxPause = Duration.minutes(10)
@@ -83,7 +83,7 @@ export const makeExchange = Effect.fnUntraced(function* (name: string) {
       )
       select t.size::float8 as attested, t.failures, t.failure, n.size::float8 as size, n.note
         from taken t cross join newest n`)
-    // Not traced: it runs every second, mostly without a result.
+    // It runs every second and mostly finds nothing, so it is not traced.
   }, Effect.withTracerEnabled(false))
 
   const succeeded = Effect.fnUntraced(function* (taken: Turn, rest: Duration.Duration) {
@@ -125,7 +125,7 @@ export const makeExchange = Effect.fnUntraced(function* (name: string) {
       Option.match({
         onNone: () => Effect.void,
         onSome: (taken) =>
-          // Remembered before a third party sees it.
+          // The checkpoint is recorded before a third party sees it.
           Effect.andThen(sequencer.see(taken.note), ask(taken)).pipe(
             Effect.andThen(succeeded(taken, rest)),
             Effect.catchTag("ExchangeFailed", (failure) => failed(taken, failure)),
@@ -148,7 +148,7 @@ const makeWitnesses = Effect.gen(function* () {
     return yield* addCheckpoint(post, witness, { note, text, oldSize, proof })
   })
 
-  /** The witness's answer. Where it remembers another tree than we do, it is asked once more from there. */
+  /** Asks for a cosignature. If the witness remembers another size than ours, asks once more with a proof from that size. */
   const cosignature = Effect.fnUntraced(function* (witness: Witness, turn: Turn) {
     const first = yield* submit(witness, turn.attested, turn)
     if (first._tag === "Cosigned") return first.cosignature
@@ -172,7 +172,7 @@ const makeWitnesses = Effect.gen(function* () {
     if (DateTime.isGreaterThan(cosignedAt, DateTime.addDuration(now, maxAhead))) {
       return yield* new ExchangeFailed({ reason: "its clock is ahead of ours" })
     }
-    // The checkpoint may have been thinned out meanwhile.
+    // The checkpoint may have been thinned out meanwhile, so the row is selected again.
     yield* execute(sql`
       insert into log_cosignatures (size, witness, line, cosigned_at)
       select size, ${witness.verifier.name}, ${line}, ${timestamp(cosignedAt)}

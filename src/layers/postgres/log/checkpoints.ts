@@ -1,4 +1,4 @@
-/** Signs checkpoints, and checks the log before. */
+/** Checks the log, then signs and publishes a checkpoint of it. */
 import { DateTime, Duration, Effect, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Seen } from "../../../services/LogSequencer.ts"
@@ -26,10 +26,10 @@ export const makeCheckpoints = Effect.fnUntraced(function* (memory: Effect.Succe
   const settings = yield* Settings
   const keptRow = findOption(Schema.Struct({ is_kept: Schema.Boolean }))
   const storedRow = findOption(Schema.Struct({ size: Schema.Int }))
-  /** The name that the log was found to have. */
+  /** The log's name, once it has been read. */
   const known = yield* Ref.make(Option.none<string>())
 
-  /** Names the log if it has no name yet. Once it has, nothing is read. */
+  /** The log's name. Names the log if it has none; a known name is not read again. */
   const named = Effect.gen(function* () {
     const before = yield* Ref.get(known)
     if (Option.isSome(before)) return before.value
@@ -45,7 +45,7 @@ export const makeCheckpoints = Effect.fnUntraced(function* (memory: Effect.Succe
       const found = yield* standing
       if (found.fault !== null) return yield* new LogFault({ message: found.fault })
       const keys = yield* signer.keys
-      // Under a new name the key has a new one, too.
+      // A verifier key contains the log's name, so a renamed log has a new key.
       const origin = originOf(found) ?? name
       if (origin !== name) yield* introduce(sql, keys, settings.logOrigin)
       const { newest_key } = origin === name ? found : yield* standingOf(sql)
@@ -56,13 +56,13 @@ export const makeCheckpoints = Effect.fnUntraced(function* (memory: Effect.Succe
     Effect.tapError(() => Ref.set(known, Option.none()))
   )
 
-  /** Others are asked by the first pass, so that a start does not wait for them. */
+  /** A start does not wait for observers: the first pass asks them. */
   const verify = Effect.asVoid(signable(memory.lookAlone))
 
   /**
-   * The log again, once it is where commits are kept: on the disk, and on a synchronous standby where there is one. A row
-   * is seen before that when the wait for the standby is broken off. The message that is written after all that was read
-   * has its commit wait, whatever a role or database has `synchronous_commit` set to. (`remote_apply` waits for more.)
+   * Reads the log again and waits until all that it read is durable: on disk, and on a synchronous standby if there is one.
+   * A row whose wait for the standby was cancelled is visible earlier than that. The message written after the reads makes
+   * this commit wait, whatever `synchronous_commit` a role or database sets. (`remote_apply` waits for more.)
    */
   const durable = Effect.fnUntraced(function* (seen: ReadonlyArray<Checkpoint>) {
     yield* execute(background`
@@ -77,7 +77,7 @@ export const makeCheckpoints = Effect.fnUntraced(function* (memory: Effect.Succe
     return found
   }, transaction(background))
 
-  /** Signs the current tree, or fails by what forbids it. */
+  /** Signs the current tree, or fails with the reason that forbids it. */
   const publish = Effect.gen(function* () {
     const { found: first, origin } = yield* signable(memory.keep)
     const isPublished = Option.exists(
@@ -94,7 +94,7 @@ export const makeCheckpoints = Effect.fnUntraced(function* (memory: Effect.Succe
     const note = `${text}
 ${keys.sign(origin, text)}`
     const now = yield* DateTime.now
-    /** Shown to nobody where a larger one is there, or where anything is not as it was when the tree was read. */
+    /** Publishes the checkpoint unless a larger one exists or fault, name or server have changed since the tree was read. */
     const stored = storedRow(sql`
       insert into log_checkpoints (size, root, note, signed_at)
       select ${BigInt(head.size)}::int8, ${head.root}, ${note}, ${timestamp(now)}
@@ -109,10 +109,10 @@ ${keys.sign(origin, text)}`
       onSome: () => memory.rememberSigned({ ...head, note })
     })
     if (found.checkpoint === null && Option.isNone(seen)) {
-      // The first checkpoint is stored first: in the file alone, after a crash, it would look like one that was deleted.
+      // The first checkpoint goes to the database first: after a crash, one in the file alone would look like a deleted one.
       return yield* Effect.uninterruptible(Effect.flatMap(stored, remember))
     }
-    // It is published once it is in the file. The file alone has it only if this commit fails.
+    // The transaction commits, and so publishes, after the file has the checkpoint; if the commit fails, only the file has it.
     yield* transaction(sql)(Effect.flatMap(stored, remember))
   })
 
@@ -120,7 +120,7 @@ ${keys.sign(origin, text)}`
     const head = yield* memory.remembered
     if (Option.isNone(head)) return Option.none<Seen>()
     const { origin, size } = head.value
-    // What was seen of another log, or under an earlier name, is not of this one.
+    // A checkpoint of another log, or of an earlier name of this one, does not count.
     const kept = yield* keptRow(sql`
       select exists (select from log_checkpoints where size >= ${BigInt(size)}::int8) as is_kept
         from ${namesOf(sql)} n
@@ -130,7 +130,7 @@ ${keys.sign(origin, text)}`
 
   /**
    * Thins out checkpoints older than a day to one an hour: one with a time stamp if there is one, else one with
-   * cosignatures, else the first. It also keeps the newest, the newest with cosignatures, and all with time stamps.
+   * cosignatures, else the first. The newest, the newest with cosignatures and all with time stamps stay as well.
    */
   const trim = Effect.gen(function* () {
     const now = yield* DateTime.now

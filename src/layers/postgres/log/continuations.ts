@@ -1,4 +1,4 @@
-/** What administrators say so that the log goes on, and what becomes of a log that has lost signed entries. */
+/** Records the continuations of administrators. A log that has lost signed entries goes on under another name. */
 import { DateTime, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
@@ -34,7 +34,7 @@ export const makeContinue = Effect.gen(function* () {
     const changes = Effect.gen(function* () {
       const now = yield* DateTime.now
       yield* execute(sql`select pg_advisory_xact_lock(${keyLock})`)
-      // The log does not grow meanwhile: what has its old name is no larger than it is now.
+      // The lock keeps the log from growing, so no checkpoint under its old name gets larger than this size.
       yield* execute(sql`select from log_state for update`)
       const found = yield* standingOf(sql)
       const before = originOf(found)
@@ -75,7 +75,7 @@ export const makeContinue = Effect.gen(function* () {
       const fault = Option.isSome(renamed) ? (found.fault ?? unaudited) : found.fault
       if (Option.isSome(renamed)) {
         yield* execute(sql`update log_state set fault = ${fault}`)
-        // To whoever attests it, it is a log that it has not seen.
+        // Witnesses have never seen a log of this name, so they start from size 0.
         yield* execute(sql`
           update log_witnesses set size = 0, due_at = ${timestamp(now)}, failures = 0, failure = null`)
       }

@@ -1,8 +1,7 @@
 /**
- * The bytes of every type of entry of the log (docs/log-entries.md): canonical JSON, composed once and
- * stored. Hashes are lower-case hexadecimal, times UTC with
- * milliseconds, decimals the text of PostgreSQL's `trim_scale`. Personal text appears as its SHA-256 only. Triggers
- * of the table `agents` write the entries of agents.
+ * Composes the bytes of every type of entry of the log (docs/log-entries.md): canonical JSON, composed once and stored.
+ * Hashes are lower-case hexadecimal, times UTC with milliseconds, decimals the text of PostgreSQL's `trim_scale`. Personal
+ * text appears as its SHA-256 only. Triggers of the table `agents` write the entries of agents.
  */
 import { createHash } from "node:crypto"
 import { DateTime, Schema } from "effect"
@@ -10,7 +9,6 @@ import type { TermsRow } from "../../../scoring/kinds/kind.ts"
 import { loggedTerms } from "../../../scoring/kinds/kinds.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 
-/** What is recorded. */
 export const EntryType = Schema.Literals([
   "challenge.create",
   "prediction.commit",
@@ -28,7 +26,7 @@ export const EntryType = Schema.Literals([
 ])
 export type EntryType = typeof EntryType.Type
 
-/** A time, or the text of a column, which shows an audit what lies beyond milliseconds. */
+/** A time, or the text of a column, in which an audit sees digits beyond milliseconds. */
 export type Instant = DateTime.Utc | string
 
 /** The bytes of an entry. */
@@ -60,7 +58,7 @@ interface CreatedColumns<Time extends Instant> {
 export type CreatedChallenge<Time extends Instant = DateTime.Utc> = CreatedColumns<Time> &
   Omit<TermsRow, "scale" | "window_from"> & { readonly window_from: Time | null }
 
-/** What a challenge settles by. Entries from before a rule have no member of it. */
+/** The terms that a challenge settles by. An entry older than a rule has no member for it. */
 const termsOf = (challenge: CreatedChallenge<Instant>) => {
   const { always, since } = loggedTerms(challenge.kind, challenge.challenge_type, challenge)
   const names = [...always, ...since.filter((name) => challenge[name] !== null)]
@@ -93,11 +91,11 @@ const createdMembers = (challenge: CreatedChallenge<Instant>) => ({
   source: null
 })
 
-/** A challenge, as it is frozen. Its price may come from any source; the settlement says which it was. */
+/** The frozen challenge. Its price may come from any source; the settlement names the source. */
 export const challengeCreate = (challenge: CreatedChallenge<Instant>): Uint8Array =>
   encode("challenge.create", createdMembers(challenge))
 
-/** A sealed prediction: who and what stay hidden until the reveal. The statement that records predictions writes the same bytes. */
+/** A sealed prediction: agent and values stay hidden until the reveal. The statement that records predictions writes the same bytes. */
 export const predictionCommit = (prediction: {
   readonly challenge_id: string
   readonly commit: Uint8Array
@@ -107,15 +105,15 @@ export const predictionCommit = (prediction: {
 export interface ClosedChallenge {
   readonly challenge_id: string
   readonly closed_at: DateTime.Utc
-  /** How many commits of the challenge stand before this entry. */
+  /** The number of commits of the challenge before this entry. */
   readonly commits: number
-  /** The index of the last of them. */
+  /** The index of the last commit. */
   readonly last_index: number | null
   /** RFC 6962 root over the commits in the order of their indices; a leaf's data is the commit's 32 bytes. */
   readonly root: Uint8Array
 }
 
-/** No prediction of the challenge comes after this one. */
+/** The end of predictions: no commit of the challenge comes after this entry. */
 export const challengeClose = (closed: ClosedChallenge): Uint8Array =>
   encode("challenge.close", {
     challenge_id: closed.challenge_id,
@@ -137,7 +135,7 @@ export const predictionReveal = (revealed: {
     salt: hex(revealed.salt)
   })
 
-/** The settlement of a credit pool. Amounts are credits, as decimals. */
+/** The settlement of a credit pool. Amounts are decimal numbers of credits. */
 export interface SettledPool {
   readonly outcome: string
   /** The bin that holds the value; null where there is no value. */
@@ -150,23 +148,23 @@ export interface SettledPool {
   readonly root: Uint8Array
 }
 
-/** Challenges without a pool have no such member. */
+/** The member of a pool; the entry of a challenge without a pool has none. */
 const poolMember = (pool: SettledPool | null) =>
   pool === null ? {} : { pool: { ...pool, root: hex(pool.root) } }
 
-/** What every version of a settlement has. */
+/** The columns that every version of a settlement has. */
 interface SettlementVersion<Time extends Instant = DateTime.Utc> {
   readonly challenge_id: string
   readonly version: number
-  /** Null of numeric questions. */
+  /** Null for numeric questions. */
   readonly result: string | null
   readonly open_price: string | null
   readonly dead_zone_pct: string | null
   /** The closing price, the published value, the count, or the price nearest to a barrier's level. */
   readonly observation: string
-  /** What numeric forecasts were scored with. */
+  /** The scale of numeric scores. */
   readonly reference_scale: string | null
-  /** Of yes-or-no questions. */
+  /** The level of a yes-or-no question; null for others. */
   readonly level: string | null
   readonly source: string
   readonly observed_at: Time
@@ -179,7 +177,7 @@ interface SettlementVersion<Time extends Instant = DateTime.Utc> {
   readonly root: Uint8Array
 }
 
-/** What a settlement was decided by, beside what was observed. */
+/** The values that decided a settlement together with the observation. */
 const measureOf = ({ dead_zone_pct, level, open_price, reference_scale }: SettlementVersion<Instant>) => {
   if (reference_scale !== null) return { reference_scale }
   return level === null ? { dead_zone_pct, open_price } : { level }
@@ -204,7 +202,7 @@ export interface Settled<Time extends Instant = DateTime.Utc> extends Settlement
   readonly pool: SettledPool | null
 }
 
-/** How a challenge was settled, and the scores that it gave. */
+/** The settlement of a challenge with the root over its scores. */
 export const settlement = (settled: Settled<Instant>): Uint8Array =>
   encode("settlement", {
     ...settledMembers(settled),
@@ -212,13 +210,13 @@ export const settlement = (settled: Settled<Instant>): Uint8Array =>
     settled_at: iso(settled.settled_at)
   })
 
-/** A later version of a settlement, whose `settled_at` is when it was made. */
+/** A later version of a settlement; its `settled_at` is the time of the amendment. */
 export interface Amended<Time extends Instant = DateTime.Utc> extends SettlementVersion<Time> {
   readonly previous_version: number
   readonly reason: string
 }
 
-/** The amendment of a settlement by an administrator, and the scores from then on. */
+/** The amendment of a settlement by an administrator, with the root over the new scores. */
 export const amendment = (amended: Amended<Instant>): Uint8Array =>
   encode("amendment", {
     ...settledMembers(amended),
@@ -234,7 +232,7 @@ export interface Voided<Time extends Instant = DateTime.Utc> {
   readonly pool: SettledPool | null
 }
 
-/** A cancelled challenge: nobody is scored by it. */
+/** The cancellation of a challenge, which then scores nobody. */
 export const voided = (challenge: Voided<Instant>): Uint8Array =>
   encode("void", {
     challenge_id: challenge.challenge_id,
@@ -243,11 +241,11 @@ export const voided = (challenge: Voided<Instant>): Uint8Array =>
     voided_at: iso(challenge.voided_at)
   })
 
-/** The key that signs from here on, and the one that signed before; both as verifier keys. */
+/** A change of the log's key: both members are verifier keys. */
 export const keyRotate = (keys: { readonly old: string; readonly new: string }): Uint8Array =>
   encode("key.rotate", { new: keys.new, old: keys.old })
 
-/** The length of the chain of administrators' calls, and the hash of the last: the calls themselves stay private. */
+/** The length of the audit log and the hash of its last link; the calls of administrators stay private. */
 export const adminAudit = (audit: {
   readonly count: number
   readonly head: Uint8Array
@@ -257,17 +255,17 @@ export const adminAudit = (audit: {
 export interface Continued<Time extends Instant = DateTime.Utc> {
   readonly number: number
   readonly origin: string
-  /** The log as it was when this was said. */
+  /** Size and root of the log at the time of the continuation. */
   readonly size: number
   readonly root: Uint8Array
-  /** The largest head that had been seen and was lost; the log has another name since. */
+  /** The largest checkpoint that was seen and is lost; the log has another name since. */
   readonly lost_size: number | null
   readonly lost_root: Uint8Array | null
   readonly reason: string
   readonly continued_at: Time
 }
 
-/** An administrator let the log go on, after a failover or a restore, or on an instance that did not know it. */
+/** A continuation: an administrator lets the log go on after a failover or restore, or on instances without signer state. */
 export const logContinue = (continued: Continued<Instant>): Uint8Array =>
   encode("log.continue", {
     continued_at: iso(continued.continued_at),

@@ -1,13 +1,13 @@
 /**
- * A growing Merkle tree of RFC 6962: leaves are prefixed with 0x00, nodes with 0x01. Only the right edge of complete
- * subtrees is kept, at most one hash a height.
+ * A growing Merkle tree of RFC 6962: leaves are prefixed with 0x00, nodes with 0x01. It keeps only the complete subtrees of
+ * the right edge, at most one hash a height.
  */
 import { hash } from "node:crypto"
 
 const leafPrefix = Buffer.of(0x00)
 const nodePrefix = Buffer.of(0x01)
 
-/** In one call: an incremental hash object costs as much as the hash of so few bytes. */
+/** Hashes in one call: creating an incremental hash object costs as much as hashing so few bytes. */
 const sha256 = (...parts: ReadonlyArray<Uint8Array>): Buffer => hash("sha256", Buffer.concat(parts), "buffer")
 
 /** A tile is the subtree of this height: 256 hashes wide. */
@@ -28,9 +28,7 @@ export interface FullNode {
   readonly hash: Buffer
 }
 
-/**
- * The last, partial tile of a level in a tree of this size: `floor(size / 256^level) mod 256` hashes from `from` on.
- */
+/** The last, partial tile of a level in a tree of this size: `floor(size / 256^level) mod 256` hashes from `from` on. */
 export const partialTile = (
   size: number,
   level: number
@@ -40,26 +38,25 @@ export const partialTile = (
   return { from: hashes - width, width }
 }
 
-/** How many levels of tiles a tree of this size has. */
+/** The number of levels of tiles in a tree of this size. */
 export const levelsOf = (size: number): number => {
   let levels = 0
   for (let hashes = size; hashes >= 1; hashes /= tileWidth) levels += 1
   return levels
 }
 
-/** A tree that leaves are added to. */
 export class Frontier {
   #size = 0
-  /** The complete subtrees of the right edge by their height: there is one where `size` has a bit. */
+  /** The complete subtrees of the right edge by height: height h has one if bit h of `size` is set. */
   readonly #subtrees: Array<Buffer | undefined> = []
 
   /**
-   * The tree of `size` leaves, from the last tile of each of its levels: `partialTiles[level]` are the hashes that
-   * `partialTile` names, leaf hashes at level 0. It fails when they are too few or too many.
+   * Restores the tree of `size` leaves from the last tile of each level: `partialTiles[level]` holds the hashes that
+   * `partialTile` names, leaf hashes at level 0. It throws if a tile has too few or too many.
    */
   static resume(size: number, partialTiles: ReadonlyArray<ReadonlyArray<Uint8Array>>): Frontier {
     const frontier = new Frontier()
-    // From the top: what is added below never completes a tile of the level above.
+    // Levels are added from the top, because a hash added below never completes a tile of the level above.
     for (let level = Math.max(levelsOf(size), partialTiles.length) - 1; level >= 0; level--) {
       const hashes = partialTiles[level] ?? []
       const { width } = partialTile(size, level)
@@ -77,7 +74,7 @@ export class Frontier {
     return this.#size
   }
 
-  /** Adds a leaf by its hash. Answers the roots of the tiles that it completes, from the bottom. */
+  /** Adds a leaf by its hash and returns the roots of the tiles that it completes, from the bottom. */
   append(leaf: Buffer): ReadonlyArray<FullNode> {
     return this.#add(leaf, 0)
   }

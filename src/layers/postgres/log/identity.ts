@@ -1,4 +1,4 @@
-/** The log's name and its keys, which are kept in the database, so that no setting changes them by accident. */
+/** The log's name and keys. The database keeps them, so that no setting changes them by accident. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { SignerUnusable } from "../../../services/LogSigner.ts"
@@ -24,7 +24,7 @@ const replacedRefusal = (own: string, newest: string) =>
     message: `The log is signed with the key ${newest}, which replaced ${own}, the key of this instance: a key that was replaced does not come back. Give this instance the newer key as AUSPEX_LOG_KEY.`
   })
 
-/** Fails unless this instance has the newest key, or there is none yet. */
+/** Fails if the log has a key and this instance does not have the newest one. */
 export const requireNewest = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   keys: LogKeys,
@@ -39,7 +39,7 @@ export const requireNewest = Effect.fnUntraced(function* (
 /** The log's name in a verifier key. */
 export const nameIn = (verifierKey: string): string => verifierKey.split("+", 1)[0] ?? ""
 
-/** Whether this instance's key follows on the newest one: a new key beside it, or the same one, where the log was renamed. */
+/** True if this instance's key may replace the newest one: a new key set beside it, or the same key under a new name. */
 export const follows = (
   keys: LogKeys,
   { newest, origin }: { readonly origin: string; readonly newest: string }
@@ -52,8 +52,8 @@ export const follows = (
 }
 
 /**
- * The log's origin. The first start fixes it and the first key. A start with a new key beside the current one changes the
- * key, which is an entry of the log, and so does a new name.
+ * Reads the log's name (origin). The first start fixes the name and the first key. A start with a new key beside the current
+ * one, or under a new name, changes the key and logs the change.
  */
 export const introduce = Effect.fn("LogSequencer.introduce")(function* (
   sql: SqlClient.SqlClient,

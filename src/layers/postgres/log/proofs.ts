@@ -1,8 +1,8 @@
 /**
- * Merkle proofs of RFC 6962 from what is stored: entries, whose hashes are the leaves, and the roots of full tiles. A
- * proof is a list of ranges of leaves, whose roots it holds. Each range falls into complete subtrees of at most 128
- * neighbours on one level of tiles. One statement reads all of them and hashes entries in the database, so a proof takes a
- * few hundred index rows however long the log is.
+ * Merkle proofs of RFC 6962 from stored entries, whose hashes are the leaves, and stored roots of full tiles. A proof is
+ * the roots of a list of ranges of leaves. Each range falls into complete subtrees of at most 128 neighbours on one level of
+ * tiles. One statement reads all subtrees and hashes entries in the database, so a proof reads a few hundred index rows
+ * however long the log is.
  */
 import { Array as Arr, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -23,7 +23,7 @@ const maxPower = (fits: (power: number) => boolean): number => {
   return power
 }
 
-/** Where RFC 6962 splits a tree: after the largest power of two that is smaller than its size. */
+/** RFC 6962 splits a tree after the largest power of two that is smaller than its size. */
 const middleOf = ({ from, to }: Range): number => from + maxPower((power) => power < to - from)
 
 /** RFC 6962 2.1.1, PATH(index, D[from:to]): the ranges of the audit path, the leaf's sibling first. */
@@ -37,7 +37,7 @@ export const inclusionRanges = (index: number, tree: Range): ReadonlyArray<Range
   return index < middle ? [...inclusionRanges(index, left), right] : [...inclusionRanges(index, right), left]
 }
 
-/** RFC 6962 2.1.2, SUBPROOF(oldSize, D[from:to]): without the old tree's own root, which the reader knows. */
+/** RFC 6962 2.1.2, SUBPROOF(oldSize, D[from:to]) without the old tree's root, which the reader knows. */
 export const consistencyRanges = (oldSize: number, tree: Range): ReadonlyArray<Range> => {
   if (oldSize === tree.to) return tree.from === 0 ? [] : [tree]
   const middle = middleOf(tree)
@@ -50,14 +50,14 @@ export const consistencyRanges = (oldSize: number, tree: Range): ReadonlyArray<R
     : [...consistencyRanges(oldSize, right), left]
 }
 
-/** A complete subtree: neighbours on a level of tiles, where level 0 are the leaves. */
+/** A complete subtree as neighbours on a level of tiles; level 0 is the leaves. */
 interface Subtree {
   readonly level: number
   readonly first: number
   readonly count: number
 }
 
-/** The complete subtrees of a range, the largest first, which is from left to right. */
+/** The complete subtrees of a range from left to right, the largest first. */
 const subtreesOf = ({ from, to }: Range): Arr.NonEmptyReadonlyArray<Subtree> => {
   const leaves = maxPower((power) => power <= to - from)
   let level = 0
@@ -108,7 +108,7 @@ const rootsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, ranges: R
   })
 })
 
-/** The audit path of a leaf in the tree of the first `size` entries, its sibling first. They must be in the log. */
+/** The audit path of a leaf in the tree of the first `size` entries, its sibling first. The log must have these entries. */
 export const inclusionProof = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   index: number,
@@ -120,7 +120,7 @@ export const inclusionProof = Effect.fnUntraced(function* (
   return yield* rootsOf(sql, inclusionRanges(index, { from: 0, to: size }))
 })
 
-/** That the tree of the first `size` entries begins with that of the first `oldSize`. They must be in the log. */
+/** Proves that the tree of the first `size` entries, which the log must have, begins with the tree of the first `oldSize`. */
 export const consistencyProof = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   oldSize: number,

@@ -3,10 +3,10 @@ import { SqlClient } from "effect/sql"
 import { boundTime, execute, findAll, findOption, whenGiven, orDie, rowsOf, transaction } from "../sql.ts"
 import { predictionReveal } from "./entries.ts"
 
-/** Predictions that one call reveals. */
+/** The maximum of predictions that one call reveals. */
 const chunk = 2000
 
-/** No reveals are added to a backlog of this size, so that new commits need not wait. */
+/** Reveals are not added to a backlog of this size, so that new commits need not wait for them. */
 const maxPending = 10_000
 
 const Due = Schema.Struct({
@@ -26,11 +26,11 @@ const Sealed = Schema.Struct({
 
 /**
  * Adds reveals to the outbox: a chunk of the predictions of one challenge that the log has closed and whose deadline has
- * passed. Answers how many: 0 when none is due, other replicas hold all that are, or the backlog is long. A chunk is one
- * transaction, so each prediction is revealed once, also after a crash.
+ * passed. Returns their number: 0 if no challenge is due, other replicas hold every due one, or the backlog is long. A chunk
+ * is one transaction, so each prediction is revealed once, even after a crash.
  *
- * Predictions come in the order of their key and their places are looked up in the log: each chunk costs the same
- * however many predictions the challenge has, and predicting keeps no index for it.
+ * Predictions are read in the order of their key, and their indices are looked up in the log: each chunk costs the same
+ * however many predictions the challenge has, and predictions need no extra index.
  */
 export const makeRevealDue = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -17,16 +17,16 @@ import type { makeMemory } from "./memory.ts"
 import { runOf, serverOf } from "./standing.ts"
 import { treeOfRoot } from "./tree.ts"
 
-/** A pending close, whose bytes are composed with its index. */
+/** A pending close; the sequencer composes its bytes, which contain indices. */
 const Close = Schema.Struct({
-  /** How many entries stand before it in the batch. */
+  /** The number of entries before it in the batch. */
   place: Schema.Int,
   challenge_id: Schema.String,
   closed_at: Schema.DateTimeUtcFromString
 })
 type Close = typeof Close.Type
 
-/** The log as a pass finds it, and the oldest of what is pending. */
+/** The log's state and the oldest pending entries, as a pass reads them. */
 const Backlog = Schema.Struct({
   server: Schema.String,
   run: Schema.String,
@@ -35,7 +35,7 @@ const Backlog = Schema.Struct({
   fault: Schema.NullOr(Schema.String),
   ids: Schema.Array(Schema.String),
   closes: Schema.Array(Close),
-  /** The leaf hashes of the other entries, concatenated: their bytes stay in the database. */
+  /** The concatenated leaf hashes of the entries other than closes; the bytes of entries stay in the database. */
   leaves: Schema.Uint8Array
 })
 type Backlog = typeof Backlog.Type
@@ -77,7 +77,7 @@ export const makeSequence = Effect.fnUntraced(function* ({
   const backlogRow = findOne(Backlog)
   const commitRows = findAll(Commits)
   const appendedRow = findOne(Schema.Struct({ appended: Schema.Boolean }))
-  /** The tree after the last batch that was sequenced here. */
+  /** The tree after the last batch that this instance sequenced. */
   const lastTree = yield* Ref.make(Option.none<Frontier>())
 
   const backlog = backlogRow(sql`
@@ -95,7 +95,7 @@ export const makeSequence = Effect.fnUntraced(function* ({
            select *, row_number() over (order by id) - 1 as place
              from (select * from log_pending order by id limit ${maxPerPass}) oldest) o) p`)
 
-  /** The tree of the log's state: the one in memory where it is current, else the stored one. */
+  /** The tree of the log's state: the one in memory if it is current, else the stored one. */
   const treeOf = Effect.fnUntraced(function* ({ root, size }: Backlog) {
     const kept = yield* Ref.getAndSet(lastTree, Option.none())
     const isCurrent = (tree: Frontier) => tree.size === size && tree.root().equals(root)
@@ -104,8 +104,8 @@ export const makeSequence = Effect.fnUntraced(function* ({
   })
 
   /**
-   * A close counts the commits of its challenge. All of them are in the log, or before the close in the batch: a challenge is
-   * closed once those who predicted it have committed.
+   * Composes closes, each with the count and root of its challenge's commits. All of them are in the log or before the close
+   * in the batch: a challenge closes after the transactions of its predictions have committed.
    */
   const compose = Effect.fnUntraced(function* ({ closes, ids, size }: Backlog) {
     if (closes.length === 0) return []
@@ -114,7 +114,7 @@ export const makeSequence = Effect.fnUntraced(function* ({
       closes.map((close) => close.challenge_id)
     )
     const counted = yield* transaction(sql)(
-      // A challenge may have a million commits.
+      // A challenge may have a million commits, hence the longer time limit.
       commitRows(sql`
           select c.challenge_id::text, count(*)::int as commits, max(c.index)::float8 as last_index,
                  merkle_root(string_agg(sha256('\\x00'::bytea || c.commit), ''::bytea order by c.index)) as root
@@ -142,8 +142,8 @@ export const makeSequence = Effect.fnUntraced(function* ({
   })
 
   /**
-   * Moves the batch from the outbox to the end of the log if the log's state is what was read, which implies that the whole
-   * batch is still pending, and on the same server. The predictions of a challenge that it closes are revealed after the deadline.
+   * Moves the batch from the outbox to the end of the log if server and state of the log are those that were read, which
+   * implies that the whole batch is still pending. It also schedules the reveals of each challenge that the batch closes.
    */
   const append = (
     { ids, root, server, size }: Backlog,
@@ -151,7 +151,7 @@ export const makeSequence = Effect.fnUntraced(function* ({
     tree: Frontier,
     nodes: ReadonlyArray<FullNode>
   ) =>
-    // Nobody waits for this commit, so it may wait for the disk and a synchronous standby, which signing needs.
+    // No request waits for this commit, so it waits for the disk and a synchronous standby, which signing needs.
     appendedRow(sql`
       with grown as (
         update log_state set size = ${BigInt(tree.size)}, root = ${tree.root()}
@@ -203,7 +203,7 @@ export const makeSequence = Effect.fnUntraced(function* ({
                      || ' entries were still pending')::boolean
              end as appended`)
 
-  /** Answers how many entries got an index. Fails without a change when the stored tree is not the expected one. */
+  /** Returns how many entries got an index. Fails without a change if the stored tree is not the expected one. */
   const sequence = Effect.gen(function* () {
     const found = yield* backlog
     if (found.ids.length === 0 || found.fault !== null || !(yield* requireRun(found.run))) return 0

@@ -1,4 +1,4 @@
-/** The entries of settlements and voids, composed from the tables within the transaction that writes these. */
+/** Reads the entries of settlements and voids from the rows that the same transaction has written. */
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { arrayParam, credits, execute, findAll, rowsOf } from "../sql.ts"
@@ -7,8 +7,7 @@ import { amendment, settlement } from "./entries.ts"
 import type { SettledPool, Voided } from "./entries.ts"
 
 /**
- * Adds the entry of a settlement or an amendment to the outbox, and tells of it, within the transaction that wrote it and its
- * scores.
+ * Adds the entry and the notice of a settlement or an amendment, within the transaction that wrote it and its scores.
  */
 export const logSettlement = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, key: SettlementKey) {
   for (const { previous_version, reason, ...settled } of yield* settledChallenges(sql, [key])) {
@@ -42,7 +41,7 @@ const Cancelled = Schema.Struct({
   reason: Schema.String
 })
 
-/** The cancelled ones of these challenges, unordered. */
+/** The voids of those challenges that are cancelled, unordered. */
 export const voidedChallenges = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   challengeIds: ReadonlyArray<string>
@@ -68,7 +67,7 @@ const SettledRow = Schema.Struct({
   fetched_at: Schema.DateTimeUtcFromDate,
   raw_sha256: Schema.NullOr(Schema.Uint8Array),
   settled_at: Schema.DateTimeUtcFromDate,
-  /** Amendments only. */
+  /** Null unless it is an amendment, and so is `reason`. */
   previous_version: Schema.NullOr(Schema.Int),
   reason: Schema.NullOr(Schema.String),
   scores: Schema.Int,
@@ -81,9 +80,9 @@ interface SettlementKey {
 }
 
 /**
- * These settlements, unordered. The database computes the root over the scores: RFC 6962 over the leaves
- * `{"agent_id":"...","score":"..."}` in the order of the agents' ids, which is also that of their texts. Credit moves with
- * the first version only.
+ * The settlements of these keys, unordered. The database computes the root over the scores: RFC 6962 over the leaves
+ * `{"agent_id":"...","score":"..."}` in the order of the agents' ids, which is also the order of their texts. Only the first
+ * version moves credit and so has a pool.
  */
 const settledChallenges = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -118,7 +117,7 @@ const settledChallenges = Effect.fnUntraced(function* (
   return rows.map((row) => ({ ...row, pool: hasPool(row) ? (pools.get(row.challenge_id) ?? null) : null }))
 })
 
-/** The columns that entries have of a row `p` of `pool_settlements`. */
+/** Selects the columns of a row `p` of `pool_settlements` that entries contain. */
 export const poolColumns = (sql: SqlClient.SqlClient) => sql`
   p.outcome, p.winning_bin, ${credits(sql, "p.reward_pool")} as reward_pool, ${credits(sql, "p.staked")} as staked,
   p.stakes, ${credits(sql, "p.paid")} as paid`
@@ -139,7 +138,7 @@ const PoolRow = Schema.Struct({
 })
 
 /**
- * The pools of these challenges, by challenge. The database computes the root over the stakes: RFC 6962 over the leaves
+ * The settled pools of these challenges by challenge. The database computes the root over the stakes: RFC 6962 over the leaves
  * `{"agent_id":"...","reward":"...","stake":"..."}`, in the order of the agents' ids.
  */
 const settledPools = (

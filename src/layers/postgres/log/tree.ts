@@ -1,4 +1,4 @@
-/** The tree as it is stored: nodes of full tiles, and the entries after the last of them. */
+/** The stored tree: the roots of full tiles, and the entries after the last full tile. */
 import { Data, Effect, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Checkpoint } from "../../../services/LogSigner.ts"
@@ -8,7 +8,7 @@ import { Frontier, levelsOf, partialTile } from "./frontier.ts"
 /** The log contradicts itself or what was signed: nothing is added or signed until an audit finds no difference. */
 export class LogFault extends Data.TaggedError("LogFault")<{
   readonly message: string
-  /** The checkpoint that was seen elsewhere and that the log does not have. */
+  /** The checkpoint that was seen and that the log does not contain. */
   readonly lost?: Checkpoint | undefined
 }> {}
 
@@ -23,8 +23,8 @@ const hashesOf = ({ hashes }: typeof Tile.Type): ReadonlyArray<Uint8Array> =>
   )
 
 /**
- * The trees of the given sizes, each made of the last tile of each level: at most 255 hashes a level are read, never all
- * entries. None where some are missing. It runs before every signature, so it is one statement with a row a level.
+ * The trees of the given sizes, each from the last tile of each level: at most 255 hashes a level are read, never all
+ * entries. A tree with missing hashes is none. It runs before every signature, so it is one statement with a row a level.
  */
 const treesAt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sizes: ReadonlyArray<number>) {
   const tiles = sizes.flatMap((size, tree) =>
@@ -67,16 +67,16 @@ const treesAt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sizes: Re
 export const brokenTree = (size: number) =>
   `The stored tree of ${size} entries has another root than was kept.`
 
-/** A tree that must have this root, and the fault where it has not. */
+/** A tree that must have this root, and the message of the fault if it has another. */
 export interface Claim {
   readonly size: number
   readonly root: Uint8Array
   readonly otherwise: string
-  /** The checkpoint that says so, where the database may not have it. */
+  /** The checkpoint with this root, if the database may not have it. */
   readonly seen?: Checkpoint | undefined
 }
 
-/** Fails by the first tree that is not as claimed. */
+/** Fails with the fault of the first tree that has another root. */
 export const requireTrees = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   claims: ReadonlyArray<Claim>
@@ -92,7 +92,7 @@ export const requireTrees = Effect.fnUntraced(function* (
   return trees.flatMap(Option.toArray)
 })
 
-/** The tree of `size` entries, which must have that root. */
+/** The tree of `size` entries; fails if it has another root. */
 export const treeOfRoot = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   size: number,
@@ -103,7 +103,7 @@ export const treeOfRoot = Effect.fnUntraced(function* (
   return tree ?? (yield* new LogFault({ message: otherwise }))
 })
 
-/** Whether the stored tree begins with the one of this head. */
+/** True if the stored tree begins with the tree of this head. */
 export const isPart = (
   sql: SqlClient.SqlClient,
   { root, size }: { readonly size: number; readonly root: Uint8Array }
