@@ -1,7 +1,7 @@
 /**
- * Tournaments that are over, each with its challenges. An administrator imports one as a whole, once; from then on it is
- * read-only for ever. What is archived is no target and no challenge of any arena: nobody predicts it, and no list of
- * scopes has it.
+ * Tournaments that are over, each with its challenges. An administrator imports a tournament as a whole, once; from then on
+ * it is read-only for ever. An archived challenge belongs to no arena and its subject is no target: no agent predicts it,
+ * and no list of scopes has it.
  */
 import { Context, DateTime, Schema } from "effect"
 import type { Effect } from "effect"
@@ -11,7 +11,7 @@ import { list, Instant, text, Timestamp } from "./domain/text.ts"
 import { pageSchema } from "./domain/paging.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
 
-/** What a tournament is known by, in addresses too. */
+/** The name of a tournament in addresses. */
 export const TournamentSlug = Schema.String.check(
   Schema.isPattern(/^[a-z0-9]+(-[a-z0-9]+)*$/u, {
     message: "Expected lower-case words of a-z and 0-9 with single hyphens between them"
@@ -51,7 +51,7 @@ const endProblem = ({ outcomes, result, void_reason }: ImportedChallenge): strin
   return isOne ? undefined : "Expected one of the outcomes"
 }
 
-/** What is wrong with a challenge whose fields are right one by one. */
+/** The problems of a challenge whose single fields are valid. */
 const isConsistent = Schema.makeFilter((challenge: ImportedChallenge) => {
   const { deadline, opened_at, outcomes = [], resolved_at } = challenge
   const end = endProblem(challenge)
@@ -91,7 +91,7 @@ const ChallengeImport = Schema.Struct({
   outcomes: Schema.optionalKey(list(ArchivedOutcome, { minimum: 1, maximum: maxOutcomes }))
 }).check(isConsistent)
 
-/** A finished tournament as an admin imports it; its challenges are shown in this order. */
+/** A finished tournament to import; pages show its challenges in this order. */
 export const TournamentImport = Schema.Struct({
   slug: TournamentSlug,
   title: text({ minimum: 1, maximum: 200 }),
@@ -118,7 +118,7 @@ export const TournamentImport = Schema.Struct({
 )
 export type TournamentImport = typeof TournamentImport.Type
 
-/** What is said to be over and is not. */
+/** The times in an import that have not passed yet. */
 export const unfinished = (wanted: TournamentImport, now: DateTime.Utc): ReadonlyArray<FieldProblem> => {
   const message = "Expected a time that has passed: only what is over is archived"
   const isToCome = (moment: DateTime.Utc) => DateTime.isGreaterThan(moment, now)
@@ -168,19 +168,19 @@ export const ArchivedTournament = Schema.Struct({
 }).annotate({ identifier: "ArchivedTournament" })
 export type ArchivedTournament = typeof ArchivedTournament.Type
 
-/** 409: the slug is taken by a tournament that says something else, and what is archived never changes. */
+/** 409: the slug belongs to a tournament with other contents, and an archived tournament never changes. */
 export class AlreadyArchived extends apiError("AlreadyArchived", 409, "already_archived") {}
 
 export class Archive extends Context.Service<
   Archive,
   {
-    /** Administration. All of it or nothing; the same again changes nothing. */
+    /** Administration. Imports everything or nothing; importing the same again changes nothing. */
     readonly import: (
       tournament: TournamentImport
     ) => Effect.Effect<Tournament, InvalidRequest | AlreadyArchived>
-    /** Last ended first. */
+    /** The tournament that ended last comes first. */
     readonly list: (page: Page) => Effect.Effect<PageOf<Tournament>, InvalidRequest>
-    /** A tournament, and a page of its challenges in the order of the import. */
+    /** A tournament with a page of its challenges, in the order of the import. */
     readonly get: (slug: string, page: Page) => Effect.Effect<ArchivedTournament, NotFound | InvalidRequest>
   }
 >()("auspex/services/Archive") {}

@@ -1,12 +1,12 @@
 /**
- * Others who have seen the log and may know more of it than the database has: the public address of this site, which
- * another instance or another copy of it may answer, and the witnesses.
+ * Observers have seen the log and may know more of it than the database: the public address of this site, where another
+ * instance or another copy may answer, and the witnesses.
  */
 import { Context } from "effect"
 import type { Effect, Option } from "effect"
 
-/** A signed checkpoint proves what it says; that a witness has attested another tree of some size is its word only. */
-export type Sighting =
+/** A head that an observer reports. A signed checkpoint is its own proof; a size that a witness has attested is a claim only. */
+export type ObservedHead =
   | { readonly by: string; readonly note: string }
   | { readonly by: string; readonly size: number }
 
@@ -14,9 +14,9 @@ export class LogObservers extends Context.Service<
   LogObservers,
   {
     /**
-     * What they have seen besides this checkpoint, the newest that the database has. Who does not answer is left out, and
-     * witnesses are, where there is none.
+     * Heads that observers report, compared with our newest checkpoint. Observers that do not answer are skipped; without a
+     * checkpoint, so are witnesses.
      */
-    readonly ask: (newest: Option.Option<string>) => Effect.Effect<ReadonlyArray<Sighting>>
+    readonly ask: (newest: Option.Option<string>) => Effect.Effect<ReadonlyArray<ObservedHead>>
   }
 >()("auspex/services/LogObservers") {}

@@ -1,7 +1,7 @@
 /**
- * Writes the public log of the track record: assigns indices to pending entries, and signs how far the log has grown. Any
- * number of replicas may do so at once. The log never forks: every instance remembers the largest checkpoint it has seen,
- * and where the database has another log, or may have lost a part of it, nothing is added or signed.
+ * Writes the public log of the track record: assigns indices to pending entries, and signs checkpoints. Any number of
+ * replicas may do so at once. The log never forks: every instance records the largest checkpoint it has seen, and if the
+ * database has another log, or may have lost a part of it, the instance neither sequences nor signs.
  */
 import { Context, Duration, Schema } from "effect"
 import type { Effect, Option } from "effect"
@@ -10,32 +10,32 @@ import { apiError } from "./domain/errors.ts"
 import type { InvalidRequest } from "./domain/errors.ts"
 import { Timestamp } from "./domain/text.ts"
 
-/** One pass of `sequence` assigns at most so many indices. */
+/** The maximum of indices that one pass of `sequence` assigns. */
 export const maxPerPass = 1024
 
 export interface Stalled {
-  /** What was found wrong with the log. No replica adds to it or signs it until an audit has found it clean. */
+  /** The fault of the log. While there is one no replica sequences or signs; an audit without differences clears it. */
   readonly fault: string | null
-  /** For how long entries have been pending while the log did not grow, as this instance has seen. */
+  /** The time that entries have been pending while the log did not grow, as measured by this instance. */
   readonly seconds: number
 }
 
 /** The largest checkpoint that an instance has seen. */
 export interface Seen extends Checkpoint {
-  /** Whether it, or a larger one, is kept in the database. */
+  /** True if the database has this checkpoint or a larger one. */
   readonly isKept: boolean
 }
 
-/** How often an instance that keeps no log compares what it remembers with the database. */
+/** The interval at which an instance that does not sequence compares its signer state with the database. */
 export const watchInterval = Duration.seconds(5)
 
 /**
- * A continuation is in force so long after it was said. Until then every running instance has looked, also one whose last look
- * failed, and objects where it remembers more.
+ * The time from a continuation until instances go on. Within it every running instance compares its signer state, even if its
+ * last comparison failed, and records a fault if it has seen more of the log.
  */
-export const objectionTime = Duration.seconds(20)
+export const resumeDelay = Duration.seconds(20)
 
-/** Where a log is found, without a scheme (c2sp.org/tlog-checkpoint). */
+/** The name of a log: its address without a scheme (c2sp.org/tlog-checkpoint). */
 export const NewOrigin = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._~:/-]{0,254}$/u, {
     message: "Expected a name of up to 255 letters, digits and ._~:/-, for example auspex.example/log/2"
@@ -44,7 +44,7 @@ export const NewOrigin = Schema.String.check(
   description: "another name, where signed entries are lost: the log cannot go on under the one it has"
 })
 
-/** What an administrator said: the log goes on from here. */
+/** An administrator's word that lets the log go on. */
 export const Continuation = Schema.Struct({
   number: Schema.Int,
   origin: Schema.String.annotate({ description: "the name under which the log goes on" }),
@@ -61,63 +61,63 @@ export const Continuation = Schema.Struct({
 }).annotate({ identifier: "Continuation" })
 export type Continuation = typeof Continuation.Type
 
-/** 409: entries under a signature are gone, so that the log cannot go on under its name. */
+/** 409: signed entries are gone, so the log cannot go on under its name. */
 export class LogLost extends apiError("LogLost", 409, "log_lost") {}
 
-/** 409: nothing has been signed yet, so nothing has to go on. */
+/** 409: the log has no name yet, so no continuation is needed. */
 export class LogUnnamed extends apiError("LogUnnamed", 409, "log_unnamed") {}
 
-/** After so many seconds without growth beside pending entries the log counts as stalled. */
+/** The log counts as stalled after so many seconds without growth while entries are pending. */
 export const maxWait = 60
 
 export class LogSequencer extends Context.Service<
   LogSequencer,
   {
     /**
-     * Names the log and its key at the very first start, changes the key where a new one is set beside the previous
-     * one, and compares the tree with what was seen of it. Until this has succeeded nothing is added or signed; `sequence`
-     * and `publish` do it where it was not done, and anew on another server.
+     * Names the log and its key at the very first start, changes the key if a new one is set beside the previous one, and
+     * compares the tree with the checkpoints seen. `sequence` and `publish` do the same first if it has not succeeded yet on
+     * this server, and neither adds nor signs until it has.
      */
     readonly verifyAtStart: Effect.Effect<void>
     /**
-     * Assigns indices to the oldest pending entries, up to `maxPerPass`, in the order of their ids. Answers how many; 0 when
-     * none is pending, another replica came first, the log has a fault, or this instance waits for a continuation.
+     * Assigns indices to the oldest pending entries, up to `maxPerPass`, in the order of their ids, and returns their number;
+     * 0 if none is pending, another replica came first, the log has a fault, or this instance waits for a continuation.
      */
     readonly sequence: Effect.Effect<number>
     /**
-     * Signs the log as far as it has grown and as commits are durable, and publishes that, unless it has not grown, has a
-     * fault, or this instance waits for a continuation.
+     * Signs a checkpoint of all durable entries and publishes it, unless the log has not grown, has a fault, or this instance
+     * waits for a continuation.
      */
     readonly publish: Effect.Effect<void>
-    /** Compares the log with what this instance remembers, and remembers more. Other passes do so themselves. */
+    /** Compares the log with the signer state and updates that. Passes that sequence or sign do so themselves. */
     readonly watch: Effect.Effect<void>
     /**
-     * A checkpoint is about to be shown: it is remembered first. Answers the largest that was seen under the name of the
-     * log, so that nobody is shown less than before.
+     * Records a checkpoint before it is shown. Returns the largest one seen under the log's name, so that no reader is shown
+     * less than before.
      */
-    readonly see: (note: string) => Effect.Effect<string>
+    readonly recordShown: (note: string) => Effect.Effect<string>
     /**
-     * Lets waiting instances go on, on the server that the database is on now. It is an entry of the log. Where a checkpoint
-     * that was seen is lost the log needs another name, which it has not had before: whoever holds that checkpoint can never
-     * be shown that it only grew. Under that name it goes on once an audit has found it in order.
+     * Records a continuation, which lets waiting instances go on on the database's present server and is an entry of the log.
+     * If a checkpoint that was seen is lost, the log needs a name that it has not had before, because no proof can show a
+     * holder of that checkpoint that the log only grew. A renamed log goes on once an audit finds no difference.
      */
-    readonly continue: (said: {
+    readonly continue: (request: {
       readonly reason: string
       readonly origin: Option.Option<string>
     }) => Effect.Effect<Continuation, InvalidRequest | LogLost | LogUnnamed>
-    /** Adds the reveals of some predictions whose challenge is closed in the log and past its deadline; how many. */
+    /** Adds reveals of predictions whose challenge is closed in the log and past its deadline; returns their number. */
     readonly revealDue: Effect.Effect<number>
-    /** Thins out old checkpoints: of what is older than a day, one an hour stays. */
+    /** Thins out checkpoints that are older than a day to one an hour. */
     readonly trim: Effect.Effect<void>
     /** Measures the backlog, the age of the newest checkpoint, and whether the log has a fault. */
     readonly measure: Effect.Effect<void>
-    /** The largest checkpoint that this instance has seen under the log's name, as it remembers outside the database. */
+    /** The largest checkpoint under the log's name in this instance's signer state. */
     readonly seen: Effect.Effect<Option.Option<Seen>>
-    /** The newest key of the log, once it has one, where this instance signs with it. */
+    /** The newest key of the log, if this instance signs with it. */
     readonly verifierKey: Effect.Effect<Option.Option<string>>
-    /** Why this instance does not sequence or sign, as far as it knows, or why its last passes failed; null while it does. */
+    /** The reason why this instance does not sequence or sign, or the failure of its last passes; null while both work. */
     readonly fault: Effect.Effect<string | null>
-    /** Whether the log is stalled, whichever instance was to sequence it. */
+    /** Fault and stall of the log, whichever instance is to sequence it. */
     readonly stalled: Effect.Effect<Stalled>
   }
 >()("auspex/services/LogSequencer") {}

@@ -1,58 +1,58 @@
 /**
- * The keys of the public log, and what this instance remembers of the log outside the database. A log of which two trees were
- * signed that contradict each other is worth nothing, so every instance keeps the largest checkpoint it has seen where no
- * restore and no failover of the database reaches it.
+ * The keys of the public log and the signer state of this instance. A log is worthless once two signed trees contradict each
+ * other, so every instance records the largest checkpoint it has seen outside the database, where no restore and no failover
+ * of the database reaches it.
  */
 import { Context, Data } from "effect"
 import type { Effect, Option } from "effect"
 
-/** How far a log has grown: its name, its number of entries, and the root over them. */
+/** A state of a log: its name, its number of entries, and the root over them. */
 export interface TreeHead {
   readonly origin: string
   readonly size: number
   readonly root: Uint8Array
 }
 
-/** A tree head, and the signed note that says it. */
+/** A tree head and its signed note. */
 export interface Checkpoint extends TreeHead {
   readonly note: string
 }
 
-export interface Memory {
-  /** The largest one that was seen. */
+export interface SignerState {
+  /** The largest checkpoint that this instance has seen. */
   readonly checkpoint: Option.Option<Checkpoint>
-  /** The database server on which this instance may keep the log; none until an administrator has let it. */
+  /** The database server on which this instance may sequence and sign; none until an administrator lets it. */
   readonly server: Option.Option<string>
-  /** The number of the newest continuation that is known; 0 when none is. */
+  /** The number of the newest known continuation; 0 without one. */
   readonly continuation: number
 }
 
-/** The server in a memory of a version that noted none: the first one met. */
+/** The server in a state from a version that recorded none: it stands for the first server met. */
 export const anyServer = "any"
 
 export interface LogKeys {
-  /** What others check this instance's signatures with. */
+  /** The key that verifies this instance's signatures. */
   readonly verifierKey: (origin: string) => string
-  /** The key before the last change: it goes on signing, beside the new one, while it is set. */
+  /** The key before the last change, which also signs while it is set. */
   readonly previousVerifierKey: (origin: string) => Option.Option<string>
-  /** The signature lines of both keys under a text, the newest first. */
+  /** Signs a text: the signature lines of both keys, the newest first. */
   readonly sign: (origin: string, text: string) => string
 }
 
-/** A key cannot be read or made, or what was seen cannot be kept; the message is for the operator. */
+/** A key cannot be read or made, or the signer state cannot be saved; the message is for the operator. */
 export class SignerUnusable extends Data.TaggedError("SignerUnusable")<{ readonly message: string }> {}
 
 export class LogSigner extends Context.Service<
   LogSigner,
   {
-    /** Made at the first use, where no key is set and none was made. */
+    /** The keys. If none is set, the first use makes one. */
     readonly keys: Effect.Effect<LogKeys, SignerUnusable>
-    /** None in a data directory that has never seen a log. */
-    readonly memory: Effect.Effect<Option.Option<Memory>, SignerUnusable>
+    /** The saved state; none in a data directory that has never seen a log. */
+    readonly state: Effect.Effect<Option.Option<SignerState>, SignerUnusable>
     /**
-     * Returns once it is on disk; what is signed is shown to nobody before. A larger checkpoint that is there already,
-     * from another process with this directory, stays.
+     * Saves the state and returns once it is on disk, before which no signature may be shown. A larger checkpoint, from
+     * another process with this directory, stays.
      */
-    readonly remember: (memory: Memory) => Effect.Effect<void, SignerUnusable>
+    readonly save: (state: SignerState) => Effect.Effect<void, SignerUnusable>
   }
 >()("auspex/services/LogSigner") {}

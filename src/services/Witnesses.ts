@@ -1,40 +1,40 @@
 /**
- * Third parties that attest checkpoints of the log. Witnesses (c2sp.org/tlog-witness) cosign one once they have checked
- * that the log has only grown since the last one they saw, so two parts of the world can never be shown two logs. A time
- * stamp authority (RFC 3161) says when a tree head was there, so nobody has to believe this service's clock. The log waits
- * for neither.
+ * Third parties that attest checkpoints of the log. A witness (c2sp.org/tlog-witness) cosigns a checkpoint after it has
+ * checked that the log only grew since the last one it cosigned, so two readers can never be shown two logs. A time stamp
+ * authority (RFC 3161) attests when a tree head existed, so no reader has to believe this service's clock. The log waits for
+ * neither.
  */
 import { Context } from "effect"
 import type { Effect, Option } from "effect"
 import type { NotFound } from "./domain/errors.ts"
 
 export interface Witness {
-  /** The name of its key. */
+  /** The name of the witness's key. */
   readonly name: string
   /**
-   * Asks it to cosign the newest checkpoint, if it has not, nobody is asking it just now, and it is not left alone after
-   * a failure. What it refuses is logged, and never fails.
+   * Asks for a cosignature of the newest checkpoint, unless the witness has given it, another replica is asking, or the pause
+   * after a failure lasts. It never fails: a rejection is logged.
    */
   readonly ask: Effect.Effect<void>
 }
 
 export interface TimeStamp {
-  /** The text of the checkpoint's note (origin, size and root, three lines): the very bytes that are stamped. */
+  /** The text of the checkpoint's note (origin, size and root, three lines), which is what is stamped. */
   readonly text: string
-  /** The authority's answer, DER, as `openssl ts -verify -in` reads it. */
+  /** The authority's answer in DER, which `openssl ts -verify -in` reads. */
   readonly reply: Uint8Array
 }
 
 export class Witnesses extends Context.Service<
   Witnesses,
   {
-    /** Those that are configured. Each is asked on its own, so that one that hangs holds up no other. */
+    /** The configured witnesses. Each is asked by itself, so that one that hangs delays no other. */
     readonly all: ReadonlyArray<Witness>
-    /** Has the newest checkpoint stamped, once an hour at most. What the authority refuses is logged, and never fails. */
+    /** Requests a time stamp of the newest checkpoint, at most once an hour. It never fails: a rejection is logged. */
     readonly stamp: Effect.Effect<void>
     /** The time stamp of the checkpoint of this size. */
     readonly timeStamp: (size: number) => Effect.Effect<TimeStamp, NotFound>
-    /** The sizes of stamped checkpoints, newest first, those before one of them. */
+    /** The sizes of stamped checkpoints, newest first, below `before` if it is given. */
     readonly timeStamped: (before: Option.Option<number>) => Effect.Effect<ReadonlyArray<number>>
   }
 >()("auspex/services/Witnesses") {}

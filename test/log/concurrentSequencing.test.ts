@@ -77,7 +77,7 @@ layer(testServices())("An entry that gets its id first and commits last", (it) =
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const sequencer = yield* LogSequencer
-      const goOn = yield* Deferred.make<void>()
+      const resume = yield* Deferred.make<void>()
       const queued = yield* Deferred.make<void>()
       yield* addPending(5)
       const late = yield* Effect.forkChild(
@@ -85,7 +85,7 @@ layer(testServices())("An entry that gets its id first and commits last", (it) =
           Effect.gen(function* () {
             yield* sql`insert into log_pending (type, entry) values ('key.rotate', ${Buffer.from('{"n":"late"}')})`
             yield* Deferred.succeed(queued, undefined)
-            yield* Deferred.await(goOn)
+            yield* Deferred.await(resume)
           })
         )
       )
@@ -96,7 +96,7 @@ layer(testServices())("An entry that gets its id first and commits last", (it) =
         yield* sequencer.sequence
       }
       assert.strictEqual((yield* entries).length, 20)
-      yield* Deferred.succeed(goOn, undefined)
+      yield* Deferred.succeed(resume, undefined)
       yield* Fiber.join(late)
       assert.strictEqual(yield* sequencer.sequence, 1)
       assert.deepStrictEqual((yield* entries).at(-1)?.json, { n: "late" })

@@ -14,10 +14,10 @@ import * as ObserversLayer from "../../src/layers/witness/LogObservers.ts"
 import { Health } from "../../src/services/Health.ts"
 import { Audit } from "../../src/services/Audit.ts"
 import { LogObservers } from "../../src/services/LogObservers.ts"
-import type { Sighting } from "../../src/services/LogObservers.ts"
+import type { ObservedHead } from "../../src/services/LogObservers.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { LogSigner } from "../../src/services/LogSigner.ts"
-import type { Checkpoint, Memory } from "../../src/services/LogSigner.ts"
+import type { Checkpoint, SignerState } from "../../src/services/LogSigner.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { Witnesses } from "../../src/services/Witnesses.ts"
 import { freshWeek, newChallenge } from "../support/challenges.ts"
@@ -33,20 +33,20 @@ import { settings, testAdminToken } from "../support/settings.ts"
 
 type Instance = LogSequencer["Service"]
 
-const nothing = Option.none<Memory>()
+const nothing = Option.none<SignerState>()
 
 /** An instance with the memory of the log that it starts with. */
 const instance = Effect.fnUntraced(function* (
-  remembers: Option.Option<Memory>,
-  sightings?: (newest: Option.Option<string>) => Effect.Effect<ReadonlyArray<Sighting>>
+  initial: Option.Option<SignerState>,
+  observed?: (newest: Option.Option<string>) => Effect.Effect<ReadonlyArray<ObservedHead>>
 ) {
-  const memory = yield* Ref.make(remembers)
-  const start = anotherSequencer({ memory, ...(sightings !== undefined && { sightings }) })
-  return { memory, start, sequencer: yield* start }
+  const state = yield* Ref.make(initial)
+  const start = anotherSequencer({ state, ...(observed !== undefined && { observed }) })
+  return { state, start, sequencer: yield* start }
 })
 
-const seenBy = (memory: Ref.Ref<Option.Option<Memory>>) =>
-  Effect.map(Ref.get(memory), (known) =>
+const seenBy = (state: Ref.Ref<Option.Option<SignerState>>) =>
+  Effect.map(Ref.get(state), (known) =>
     Option.getOrNull(
       Option.map(
         Option.flatMap(known, ({ checkpoint }) => checkpoint),
@@ -62,18 +62,18 @@ const something = (count = 1) => Effect.replicateEffect(newChallenge(), count, {
 
 const newestSize = Effect.map(checkpoints, (all) => all.at(-1)?.size ?? 0)
 
-const goOn = (sequencer: Instance, reason = "a failover", origin = Option.none<string>()) =>
+const resume = (sequencer: Instance, reason = "a failover", origin = Option.none<string>()) =>
   sequencer.continue({ reason, origin })
 
 /** A log of some entries, all of them signed. */
 const grown = Effect.gen(function* () {
   yield* freshWeek
   yield* something(3)
-  const { memory, sequencer } = yield* instance(Option.some(used))
+  const { state, sequencer } = yield* instance(Option.some(used))
   yield* pass(sequencer)
   const { size } = yield* logState
-  assert.strictEqual(yield* seenBy(memory), size)
-  return { memory, sequencer, size }
+  assert.strictEqual(yield* seenBy(state), size)
+  return { state, sequencer, size }
 })
 
 const keys = logKeys(Option.getOrThrow(parseLogKey(testLogKey)), Option.none())
@@ -122,9 +122,9 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
       }
       yield* keeps(one.sequencer)
       yield* keeps(other.sequencer)
-      assert.strictEqual(yield* seenBy(one.memory), 1)
+      assert.strictEqual(yield* seenBy(one.state), 1)
       yield* keeps(one.sequencer)
-      assert.strictEqual(yield* seenBy(one.memory), 3)
+      assert.strictEqual(yield* seenBy(one.state), 3)
     })
   )
 
@@ -141,7 +141,7 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
       // An instance without a part in the log remembers what it sees of it.
       yield* keeps(sequencer)
       yield* pass(restarted)
-      assert.strictEqual(yield* seenBy(fresh.memory), yield* newestSize)
+      assert.strictEqual(yield* seenBy(fresh.state), yield* newestSize)
       assert.isNull((yield* logState).fault)
     })
   )
@@ -149,8 +149,8 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
   it.effect("An instance with another key says so first, for no continuation gives it the log's", () =>
     Effect.gen(function* () {
       yield* grown
-      const memory = yield* Ref.make(nothing)
-      const stranger = yield* anotherSequencer({ memory, key: otherLogKey })
+      const state = yield* Ref.make(nothing)
+      const stranger = yield* anotherSequencer({ state, key: otherLogKey })
       const wrongKey = /^The log is signed with the key .*, this instance has .*AUSPEX_LOG_KEY/
       yield* stranger.verifyAtStart
       assert.match(String(yield* stranger.fault), wrongKey)
@@ -168,7 +168,7 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
       const fresh = yield* instance(nothing)
       yield* waits(fresh.sequencer, /had a memory of it/)
       const before = yield* continued
-      const said = yield* goOn(sequencer, "a second replica for jobs")
+      const said = yield* resume(sequencer, "a second replica for jobs")
       assert.deepInclude(said, { number: before.length + 1, size, lost_size: null, fault: null })
       yield* waits(fresh.sequencer, /which is in force from/)
       yield* TestClock.adjust("19999 millis")
@@ -191,10 +191,10 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
 
 layer(testServices())("An instance that kept the log on another server", (it) => {
   /** An instance that remembers the log as it is, from the server before. */
-  const survivor = Effect.fnUntraced(function* (known: Partial<Memory> = {}) {
-    const { memory } = yield* grown
+  const survivor = Effect.fnUntraced(function* (known: Partial<SignerState> = {}) {
+    const { state } = yield* grown
     return yield* instance(
-      Option.map(yield* Ref.get(memory), (each) => ({ ...each, server: Option.some("7/1/5"), ...known }))
+      Option.map(yield* Ref.get(state), (each) => ({ ...each, server: Option.some("7/1/5"), ...known }))
     )
   })
 
@@ -202,7 +202,7 @@ layer(testServices())("An instance that kept the log on another server", (it) =>
     "An instance on another server waits, and adds nothing, until an administrator lets it go on",
     () =>
       Effect.gen(function* () {
-        const { memory, sequencer, start } = yield* survivor()
+        const { state, sequencer, start } = yield* survivor()
         yield* sequencer.verifyAtStart
         yield* waits(
           sequencer,
@@ -214,18 +214,18 @@ layer(testServices())("An instance that kept the log on another server", (it) =>
           return { status, log: checks.find(({ name }) => name === "log") }
         })
         assert.deepStrictEqual([status, log?.ok], ["ready", true])
-        yield* goOn(sequencer)
+        yield* resume(sequencer)
         yield* TestClock.adjust("20 seconds")
         yield* keeps(sequencer)
         yield* keeps(yield* start)
-        assert.match(Option.getOrThrow(Option.getOrThrow(yield* Ref.get(memory)).server), /^\d+\/1\/\d+$/)
+        assert.match(Option.getOrThrow(Option.getOrThrow(yield* Ref.get(state)).server), /^\d+\/1\/\d+$/)
       })
   )
 
   it.effect("An instance goes on by itself where the continuation came while it was away", () =>
     Effect.gen(function* () {
       const { start } = yield* survivor()
-      yield* goOn(yield* LogSequencer)
+      yield* resume(yield* LogSequencer)
       yield* TestClock.adjust("20 seconds")
       yield* keeps(yield* start)
     })
@@ -233,11 +233,11 @@ layer(testServices())("An instance that kept the log on another server", (it) =>
 
   it.effect("An instance is not let on by a continuation from before it kept the log there", () =>
     Effect.gen(function* () {
-      const { number } = yield* goOn(yield* LogSequencer)
+      const { number } = yield* resume(yield* LogSequencer)
       yield* TestClock.adjust("1 minute")
       const { sequencer } = yield* survivor({ continuation: number })
       yield* waits(sequencer, /on another server than before/)
-      assert.strictEqual((yield* goOn(sequencer)).number, number + 1)
+      assert.strictEqual((yield* resume(sequencer)).number, number + 1)
       yield* TestClock.adjust("20 seconds")
       yield* keeps(sequencer)
     })
@@ -245,12 +245,12 @@ layer(testServices())("An instance that kept the log on another server", (it) =>
 
   it.effect("An instance that keeps no log says so, too, and remembers what it sees all the same", () =>
     Effect.gen(function* () {
-      const { memory, sequencer } = yield* survivor()
+      const { state, sequencer } = yield* survivor()
       yield* keeps(yield* LogSequencer)
       yield* sequencer.watch
       assert.match((yield* sequencer.fault) ?? "", /on another server than before/)
-      assert.strictEqual(yield* seenBy(memory), yield* newestSize)
-      yield* goOn(sequencer)
+      assert.strictEqual(yield* seenBy(state), yield* newestSize)
+      yield* resume(sequencer)
       yield* TestClock.adjust("20 seconds")
       yield* sequencer.watch
       assert.isNull(yield* sequencer.fault)
@@ -258,7 +258,7 @@ layer(testServices())("An instance that kept the log on another server", (it) =>
       const fresh = yield* instance(nothing)
       yield* fresh.sequencer.watch
       assert.isNull(yield* fresh.sequencer.fault)
-      assert.strictEqual(yield* seenBy(fresh.memory), yield* newestSize)
+      assert.strictEqual(yield* seenBy(fresh.state), yield* newestSize)
     })
   )
 })
@@ -267,24 +267,24 @@ layer(testServices())("The heads that an instance shows", (it) => {
   it.effect("An instance remembers a head before it shows it, and never shows a smaller one", () =>
     Effect.gen(function* () {
       const { sequencer } = yield* grown
-      const { memory, sequencer: shows } = yield* instance(Option.some(used))
+      const { state, sequencer: shows } = yield* instance(Option.some(used))
       const [note = ""] = (yield* checkpoints).map((each) => each.note)
-      assert.strictEqual(yield* shows.see(note), note)
-      assert.strictEqual(yield* seenBy(memory), yield* newestSize)
+      assert.strictEqual(yield* shows.recordShown(note), note)
+      assert.strictEqual(yield* seenBy(state), yield* newestSize)
       yield* keeps(sequencer)
       const later = (yield* checkpoints).at(-1)?.note ?? ""
-      assert.strictEqual(yield* shows.see(later), later)
-      assert.strictEqual(yield* shows.see(note), later)
+      assert.strictEqual(yield* shows.recordShown(later), later)
+      assert.strictEqual(yield* shows.recordShown(note), later)
     })
   )
 
   it.effect("An instance shows a head also where it cannot be kept, and says so", () =>
     Effect.gen(function* () {
       yield* grown
-      const forgetful = yield* anotherSequencer({ forgets: "the disk is full" })
+      const failing = yield* anotherSequencer({ saveFailure: "the disk is full" })
       const note = (yield* checkpoints).at(-1)?.note ?? ""
-      assert.strictEqual(yield* forgetful.see(note), note)
-      assert.match((yield* forgetful.fault) ?? "", /the disk is full/)
+      assert.strictEqual(yield* failing.recordShown(note), note)
+      assert.match((yield* failing.fault) ?? "", /the disk is full/)
     })
   )
 
@@ -293,7 +293,7 @@ layer(testServices())("The heads that an instance shows", (it) => {
     () =>
       Effect.gen(function* () {
         const { sequencer } = yield* grown
-        const remembered = Effect.flatMap(LogSigner, ({ memory }) => memory).pipe(
+        const remembered = Effect.flatMap(LogSigner, ({ state }) => state).pipe(
           Effect.map((known) => Option.flatMap(known, ({ checkpoint }) => checkpoint)),
           Effect.map((seen) => Option.getOrNull(Option.map(seen, ({ size }) => size)))
         )
@@ -324,7 +324,7 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
   const loss = Effect.gen(function* () {
     const { size } = yield* grown
     const checkpoint = yield* signed(size + 7)
-    return { size, checkpoint, remembers: Option.some({ ...used, checkpoint: Option.some(checkpoint) }) }
+    return { size, checkpoint, initial: Option.some({ ...used, checkpoint: Option.some(checkpoint) }) }
   })
 
   layer(testServices())("A loss that an instance knows that keeps no log", (it) => {
@@ -339,9 +339,9 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
         yield* waits(keeper, why)
         // An instance that is asked for the checkpoint shows what it has seen.
         const note = (yield* checkpoints).at(-1)?.note ?? ""
-        assert.strictEqual(yield* sequencer.see(note), checkpoint.note)
+        assert.strictEqual(yield* sequencer.recordShown(note), checkpoint.note)
 
-        const refusal = yield* Effect.flip(goOn(keeper))
+        const refusal = yield* Effect.flip(resume(keeper))
         assert.strictEqual(refusal._tag, "LogLost")
         assert.include(refusal.detail, `A checkpoint of ${checkpoint.size} entries was signed and seen`)
         assert.deepStrictEqual(yield* continued, [])
@@ -367,7 +367,7 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
         const { remembers } = yield* loss
         const fresh = yield* instance(nothing)
         yield* waits(fresh.sequencer, /had a memory of it/)
-        yield* goOn(yield* LogSequencer)
+        yield* resume(yield* LogSequencer)
         yield* (yield* instance(remembers)).sequencer.watch
         yield* TestClock.adjust("20 seconds")
         yield* waits(fresh.sequencer, /but \d+ were signed/)
@@ -380,10 +380,10 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { checkpoint, remembers, size } = yield* loss
-        const { memory, sequencer } = yield* instance(remembers)
+        const { state, sequencer } = yield* instance(remembers)
         const keeper = yield* LogSequencer
         yield* pass(sequencer)
-        const rename = (origin: string) => goOn(keeper, "a disk was lost", Option.some(origin))
+        const rename = (origin: string) => resume(keeper, "a disk was lost", Option.some(origin))
         // The log's own name is no other name.
         assert.strictEqual((yield* Effect.flip(rename(checkpoint.origin)))._tag, "LogLost")
         const name = "arena.example/log/second"
@@ -399,7 +399,7 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
         assert.isNull(yield* sequencer.fault)
         const newest = (yield* checkpoints).at(-1)
         assert.strictEqual(parseCheckpoint(newest?.note ?? "").pipe(Option.getOrThrow).origin, name)
-        assert.strictEqual(yield* seenBy(memory), newest?.size)
+        assert.strictEqual(yield* seenBy(state), newest?.size)
         // The tree is the one that was left, under a head that says what is gone.
         const [entry] = yield* continued
         assert.deepInclude(entry, {
@@ -436,7 +436,7 @@ const sizeOf = (newest: Option.Option<string>) =>
 
 describe("Others that have seen more of the log", () => {
   layer(testServices())("A signed checkpoint of others", (it) => {
-    const claiming = (sightings: ReadonlyArray<Sighting>) => () => Effect.succeed(sightings)
+    const claiming = (observed: ReadonlyArray<ObservedHead>) => () => Effect.succeed(observed)
 
     it.effect("A signed checkpoint of others stops the log, only by the log's own key and name", () =>
       Effect.gen(function* () {
@@ -459,7 +459,7 @@ describe("Others that have seen more of the log", () => {
         const lost = yield* signed((yield* logState).size + 9)
         const { sequencer } = yield* instance(Option.some(used), claiming([{ by: "us", note: lost.note }]))
         yield* waits(sequencer, /but \d+ were signed/)
-        assert.strictEqual((yield* Effect.flip(goOn(sequencer)))._tag, "LogLost")
+        assert.strictEqual((yield* Effect.flip(resume(sequencer)))._tag, "LogLost")
       })
     )
   })
@@ -499,7 +499,7 @@ describe("Others that have seen more of the log", () => {
         yield* pass(sequencer)
         assert.strictEqual(yield* Ref.get(asked), 1)
         yield* keeps(remembering)
-        yield* goOn(sequencer)
+        yield* resume(sequencer)
         yield* TestClock.adjust("20 seconds")
         yield* keeps(sequencer)
         assert.strictEqual(yield* Ref.get(asked), 1)

@@ -69,7 +69,7 @@ const says = (why: RegExp) =>
     Effect.map(reason, (text) => why.test(text))
   )
 
-const goOn = (json: Readonly<Record<string, string>>) => post("/api/v1/admin/log/continue", { token, json })
+const resume = (json: Readonly<Record<string, string>>) => post("/api/v1/admin/log/continue", { token, json })
 
 const audit = Effect.map(get("/api/v1/admin/log/audit", { token }), ({ json }) => json["differences"])
 
@@ -174,7 +174,7 @@ describe("An asynchronous failover", () => {
           "the new one says why it does nothing",
           Effect.sync(() => late.stdout().includes("had a memory of it"))
         )
-        assert.strictEqual((yield* goOn({ reason: "another machine" })).status, 201)
+        assert.strictEqual((yield* resume({ reason: "another machine" })).status, 201)
         yield* made(2)
         yield* showsAll(primary)
         const size = yield* Effect.scoped(
@@ -192,7 +192,7 @@ describe("An asynchronous failover", () => {
         yield* jobs("early")
         yield* says(new RegExp(`but ${size} were signed`))
         assert.strictEqual(yield* shownSize, size)
-        const refused = yield* goOn({ reason: "go" })
+        const refused = yield* resume({ reason: "go" })
         assert.deepStrictEqual([refused.status, refused.json["code"]], [409, "log_lost"])
         yield* made(1)
         const differences = yield* audit
@@ -202,7 +202,7 @@ describe("An asynchronous failover", () => {
         assert.isAbove(pending, 0)
 
         const origin = "arena.example/log/second"
-        const { json, status } = yield* goOn({ reason: "the disk of db1 is gone", origin })
+        const { json, status } = yield* resume({ reason: "the disk of db1 is gone", origin })
         assert.deepStrictEqual([status, json["lost_size"]], [201, size])
         assert.deepStrictEqual(yield* audit, [])
         yield* showsAll(standby)
@@ -228,7 +228,7 @@ describe("An asynchronous failover", () => {
         const { pending, size: left } = yield* logState.pipe(Effect.provide(Database.client(standby.url)))
         assert.strictEqual(left, size)
         assert.isAbove(pending, 0)
-        assert.strictEqual((yield* goOn({ reason: "db1 was taken out" })).status, 201)
+        assert.strictEqual((yield* resume({ reason: "db1 was taken out" })).status, 201)
         yield* showsAll(standby)
         yield* says(/^null$/)
         assert.deepStrictEqual(yield* audit, [])
@@ -271,7 +271,7 @@ describe("A synchronous failover", () => {
         )
         yield* Fiber.interrupt(load)
         yield* says(/on another server than before/)
-        assert.strictEqual((yield* goOn({ reason: "switched over" })).status, 201)
+        assert.strictEqual((yield* resume({ reason: "switched over" })).status, 201)
         yield* showsAll(standby)
         assert.deepStrictEqual(yield* audit, [])
         const { count } = yield* Effect.gen(function* () {
@@ -326,7 +326,7 @@ describe("A synchronous failover", () => {
         )
         yield* says(/on another server than before/)
         assert.strictEqual(yield* shownSize, size)
-        assert.strictEqual((yield* goOn({ reason: "switched over" })).status, 201)
+        assert.strictEqual((yield* resume({ reason: "switched over" })).status, 201)
         yield* made(1)
         yield* showsAll(standby)
         assert.deepStrictEqual(yield* audit, [])
@@ -362,7 +362,7 @@ describe("A server that is put back to an older state of its disk", () => {
       yield* way.lead(restored.url)
       const remembering = yield* both("one")
       yield* says(new RegExp(`but ${size} were signed`)).pipe(to(remembering))
-      assert.strictEqual((yield* goOn({ reason: "go" }).pipe(to(remembering))).status, 409)
+      assert.strictEqual((yield* resume({ reason: "go" }).pipe(to(remembering))).status, 409)
       yield* stopped(remembering)
       yield* restored.kill
 
@@ -375,7 +375,7 @@ describe("A server that is put back to an older state of its disk", () => {
         yield* says(/had a memory of it/)
         assert.isBelow(yield* shownSize, size)
         const name = "arena.example/log/restored"
-        assert.strictEqual((yield* goOn({ reason: "restored", origin: name })).status, 201)
+        assert.strictEqual((yield* resume({ reason: "restored", origin: name })).status, 201)
         assert.deepStrictEqual(yield* audit, [])
         yield* showsAll(alone)
         assert.strictEqual(Option.getOrThrow(yield* shown).origin, name)
@@ -421,7 +421,7 @@ describe("A restore from an archive", () => {
       yield* Effect.gen(function* () {
         yield* says(/on another server than before, or on one that was promoted, restored/)
         assert.strictEqual(yield* shownSize, size)
-        assert.strictEqual((yield* goOn({ reason: "all of it was restored" })).status, 201)
+        assert.strictEqual((yield* resume({ reason: "all of it was restored" })).status, 201)
         yield* made(1)
         yield* showsAll(restored)
         assert.deepStrictEqual(yield* audit, [])
@@ -434,9 +434,9 @@ describe("A restore from an archive", () => {
       const again = yield* both("two")
       yield* Effect.gen(function* () {
         yield* says(new RegExp(`but ${size} were signed`))
-        assert.strictEqual((yield* goOn({ reason: "go" })).json["code"], "log_lost")
+        assert.strictEqual((yield* resume({ reason: "go" })).json["code"], "log_lost")
         const origin = "arena.example/log/earlier"
-        assert.strictEqual((yield* goOn({ reason: "restored", origin })).status, 201)
+        assert.strictEqual((yield* resume({ reason: "restored", origin })).status, 201)
         assert.deepStrictEqual(yield* audit, [])
         // The log may happen to be as large until then.
         yield* until(

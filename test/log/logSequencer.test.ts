@@ -166,18 +166,18 @@ const faulty = testServices()
 layer(faulty)("A log with a fault", (it) => {
   /** A sequencer that has signed some entries, and its memory of them. */
   const grown = Effect.gen(function* () {
-    const memory = yield* Ref.make(Option.some(used))
-    const sequencer = yield* anotherSequencer({ memory })
+    const state = yield* Ref.make(Option.some(used))
+    const sequencer = yield* anotherSequencer({ state })
     yield* addPending(300)
     yield* pass(sequencer)
     assert.isNull(yield* sequencer.fault)
     /** The sequencer's memory from now on. */
     const remembers = (change: (seen: Checkpoint) => Checkpoint) =>
       Ref.update(
-        memory,
+        state,
         Option.map((known) => ({ ...known, checkpoint: Option.map(known.checkpoint, change) }))
       )
-    return { sequencer, memory, remembers }
+    return { sequencer, state, remembers }
   })
 
   /** The database is in another state. */
@@ -212,16 +212,16 @@ layer(faulty)("A log with a fault", (it) => {
 
   it.effect("A log is not signed where its database was restored from an older backup", () =>
     Effect.gen(function* () {
-      const { sequencer, memory, remembers } = yield* grown
+      const { sequencer, state, remembers } = yield* grown
       const { size } = yield* logState
       yield* remembers((head) => ({ ...head, size: size + 5 }))
-      const restarted = yield* anotherSequencer({ memory })
+      const restarted = yield* anotherSequencer({ state })
       yield* restarted.verifyAtStart
       yield* refuses(restarted, /has \d+ entries, but \d+ were signed/)
       // An audit finds nothing wrong in the database, but more than that was signed.
       yield* restarted.publish
       yield* refuses(restarted, /has \d+ entries, but \d+ were signed/)
-      yield* Ref.set(memory, Option.some(used))
+      yield* Ref.set(state, Option.some(used))
       yield* pass(restarted)
       assert.isNull(yield* restarted.fault)
       assert.strictEqual((yield* newest).size, yield* oneTree)
@@ -231,11 +231,11 @@ layer(faulty)("A log with a fault", (it) => {
 
   it.effect("A log is not signed where a restored database has grown again, into another tree", () =>
     Effect.gen(function* () {
-      const { memory, remembers } = yield* grown
+      const { state, remembers } = yield* grown
       yield* addPending(10)
       yield* pass(yield* LogSequencer)
       yield* remembers((head) => ({ ...head, root: Buffer.alloc(32, 7) }))
-      const restarted = yield* anotherSequencer({ memory })
+      const restarted = yield* anotherSequencer({ state })
       yield* restarted.publish
       yield* refuses(restarted, /do not have the root that was signed/)
     })
@@ -294,9 +294,9 @@ layer(faulty)("A log with a fault", (it) => {
       const { sequencer } = yield* grown
       const before = yield* checkpoints
       yield* addPending(1)
-      const forgetful = yield* anotherSequencer({ forgets: "the disk is full" })
-      yield* pass(forgetful)
-      assert.match(String(yield* forgetful.fault), /the disk is full/)
+      const failing = yield* anotherSequencer({ saveFailure: "the disk is full" })
+      yield* pass(failing)
+      assert.match(String(yield* failing.fault), /the disk is full/)
       assert.deepStrictEqual(yield* checkpoints, before)
       assert.isNull((yield* logState).fault)
       yield* pass(sequencer)
@@ -306,14 +306,14 @@ layer(faulty)("A log with a fault", (it) => {
 
   it.effect("A log is at no fault when another process signs into its directory during the start", () =>
     Effect.gen(function* () {
-      const { sequencer, memory } = yield* grown
+      const { sequencer, state } = yield* grown
       const sql = yield* SqlClient.SqlClient
       const signsMeanwhile = Effect.andThen(addPending(2), pass(sequencer)).pipe(
         Effect.provideService(SqlClient.SqlClient, sql),
         Effect.orDie
       )
       const starting = yield* anotherSequencer({
-        memory,
+        state,
         beforeReading: yield* Effect.cached(signsMeanwhile)
       })
       yield* starting.verifyAtStart
@@ -325,9 +325,9 @@ layer(faulty)("A log with a fault", (it) => {
 
   it.effect("A log is not signed where the data directory is another log's", () =>
     Effect.gen(function* () {
-      const { memory, remembers } = yield* grown
+      const { state, remembers } = yield* grown
       yield* remembers((head) => ({ ...head, origin: "elsewhere.example/log/global" }))
-      const restarted = yield* anotherSequencer({ memory })
+      const restarted = yield* anotherSequencer({ state })
       yield* restarted.verifyAtStart
       assert.match(String(yield* restarted.fault), /belongs to the log elsewhere\.example\/log\/global/)
       assert.isNull((yield* logState).fault)

@@ -13,7 +13,7 @@ import {
   parseVerifierKey
 } from "../../src/layers/crypto/signedNote.ts"
 import { anyServer, LogSigner } from "../../src/services/LogSigner.ts"
-import type { Checkpoint, Memory } from "../../src/services/LogSigner.ts"
+import type { Checkpoint, SignerState } from "../../src/services/LogSigner.ts"
 import { testLogKey } from "../support/logSigner.ts"
 
 const origin = "arena.example/log/global"
@@ -78,7 +78,7 @@ layer(NodeServices.layer)("The signer's files", (it) => {
       return { ...head, note: `${text}\n${sign(origin, text)}` }
     })
 
-  const memoryOf = (seen: Checkpoint): Memory => ({
+  const stateOf = (seen: Checkpoint): SignerState => ({
     checkpoint: Option.some(seen),
     server: Option.some("7/1/5"),
     continuation: 3
@@ -89,19 +89,19 @@ layer(NodeServices.layer)("The signer's files", (it) => {
       const fs = yield* FileSystem.FileSystem
       const data = join(yield* directory, "data")
       const signer = yield* signerIn(data)
-      assert.isTrue(Option.isNone(yield* signer.memory))
+      assert.isTrue(Option.isNone(yield* signer.state))
       for (const size of [1, 20]) {
-        const memory = memoryOf(yield* checkpoint(size))
-        yield* signer.remember(memory)
-        assert.deepStrictEqual(yield* signer.memory, Option.some(memory))
-        assert.deepStrictEqual(yield* (yield* signerIn(data)).memory, Option.some(memory))
+        const state = stateOf(yield* checkpoint(size))
+        yield* signer.save(state)
+        assert.deepStrictEqual(yield* signer.state, Option.some(state))
+        assert.deepStrictEqual(yield* (yield* signerIn(data)).state, Option.some(state))
       }
       assert.deepStrictEqual(yield* fs.readDirectory(data), ["log-seen"])
       assert.strictEqual((yield* fs.stat(join(data, "log-seen"))).mode & 0o777, 0o600)
-      const waiting: Memory = { checkpoint: Option.none(), server: Option.none(), continuation: 0 }
+      const waiting: SignerState = { checkpoint: Option.none(), server: Option.none(), continuation: 0 }
       const fresh = yield* signerIn(join(data, "other"))
-      yield* fresh.remember(waiting)
-      assert.deepStrictEqual(yield* (yield* signerIn(join(data, "other"))).memory, Option.some(waiting))
+      yield* fresh.save(waiting)
+      assert.deepStrictEqual(yield* (yield* signerIn(join(data, "other"))).state, Option.some(waiting))
     })
   )
 
@@ -114,8 +114,8 @@ layer(NodeServices.layer)("The signer's files", (it) => {
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
         const data = yield* directory
-        const first = memoryOf(yield* checkpoint(10))
-        yield* (yield* signerIn(data)).remember(first)
+        const first = stateOf(yield* checkpoint(10))
+        yield* (yield* signerIn(data)).save(first)
         const [code, [, words]] = [...getSystemErrorMap()].find(([, [name]]) => name === errno) ?? [
           0,
           ["", ""]
@@ -139,11 +139,11 @@ layer(NodeServices.layer)("The signer's files", (it) => {
           rename: (from, to) => (step === "rename" ? Effect.fail(failed) : fs.rename(from, to))
         }
         const signer = yield* signerIn(data).pipe(Effect.provideService(FileSystem.FileSystem, full))
-        const { message } = yield* Effect.flip(signer.remember(memoryOf(yield* checkpoint(20))))
+        const { message } = yield* Effect.flip(signer.save(stateOf(yield* checkpoint(20))))
         assert.include(message, words)
         assert.include(message, join(data, "log-seen"))
         assert.deepStrictEqual(yield* fs.readDirectory(data), ["log-seen"])
-        assert.deepStrictEqual(yield* (yield* signerIn(data)).memory, Option.some(first))
+        assert.deepStrictEqual(yield* (yield* signerIn(data)).state, Option.some(first))
       })
   )
 
@@ -172,10 +172,10 @@ layer(NodeServices.layer)("The signer's files", (it) => {
     Effect.gen(function* () {
       const data = yield* directory
       const [one, other] = [yield* signerIn(data), yield* signerIn(data)]
-      yield* one.remember(memoryOf(yield* checkpoint(20)))
-      yield* other.remember(memoryOf(yield* checkpoint(10)))
+      yield* one.save(stateOf(yield* checkpoint(20)))
+      yield* other.save(stateOf(yield* checkpoint(10)))
       for (const signer of [other, yield* signerIn(data)]) {
-        const seen = Option.flatMap(yield* signer.memory, (memory) => memory.checkpoint)
+        const seen = Option.flatMap(yield* signer.state, (state) => state.checkpoint)
         assert.strictEqual(Option.getOrThrow(seen).size, 20)
       }
     })
@@ -188,14 +188,14 @@ layer(NodeServices.layer)("The signer's files", (it) => {
       const { note, ...head } = yield* checkpoint(20)
       const text = checkpointText(head)
       yield* fs.writeFileString(join(data, "log-signed"), text)
-      const before = Option.getOrThrow(yield* (yield* signerIn(data)).memory)
+      const before = Option.getOrThrow(yield* (yield* signerIn(data)).state)
       assert.deepStrictEqual(before, {
         checkpoint: Option.some({ ...head, note: text }),
         server: Option.some(anyServer),
         continuation: 0
       })
       // The file of that version is out of date from then on.
-      yield* (yield* signerIn(data)).remember(memoryOf({ ...head, note }))
+      yield* (yield* signerIn(data)).save(stateOf({ ...head, note }))
       assert.deepStrictEqual(yield* fs.readDirectory(data), ["log-seen"])
     })
   )
@@ -208,15 +208,15 @@ layer(NodeServices.layer)("The signer's files", (it) => {
       yield* fs.writeFileString(join(data, "log-seen"), "cut of")
       const signer = yield* signerIn(data)
       assert.match((yield* Effect.flip(signer.keys)).message, /log-key holds no Ed25519 key/)
-      const memory = memoryOf(yield* checkpoint(1))
-      for (const refused of [signer.memory, signer.remember(memory)]) {
+      const state = stateOf(yield* checkpoint(1))
+      for (const refused of [signer.state, signer.save(state)]) {
         assert.match((yield* Effect.flip(refused)).message, /log-seen is not what was written there/)
       }
       // A corrected file is used without a new start.
       yield* fs.writeFileString(join(data, "log-key"), testLogKey)
       yield* signer.keys
       const blocked = yield* signerIn(join(data, "log-key", "data"), Option.some(testLogKey))
-      const refusal = yield* Effect.flip(blocked.remember(memory))
+      const refusal = yield* Effect.flip(blocked.save(state))
       assert.match(refusal.message, /What was seen of the log cannot be (read|kept in .*log-seen)/)
     })
   )

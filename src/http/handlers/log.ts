@@ -1,4 +1,4 @@
-/** The public log: entries and proofs in the API, and below /log its files as C2SP tlog-tiles serves them, with their time stamps. */
+/** The public log: entries and proofs in the API, and below /log the files of C2SP tlog-tiles and the time stamps. */
 import { Effect, Layer, Option } from "effect"
 import {
   HttpMiddleware,
@@ -19,7 +19,7 @@ import { errorResponse } from "../errors.ts"
 import { refusedParameters } from "../unknownFields.ts"
 import { logPaths, parseTilePath } from "../routes.ts"
 
-/** A download with the file name that c2sp.org/tlog-proof recommends. */
+/** A download with the name that c2sp.org/tlog-proof recommends. */
 const proofFile = (name: string) => (text: string) =>
   HttpServerResponse.text(text, {
     contentType: "text/plain; charset=utf-8",
@@ -42,7 +42,7 @@ const logHandlers = HttpApiBuilder.group(
   })
 )
 
-/** tlog-tiles recommends compressed entries; hashes would only grow. */
+/** tlog-tiles recommends compression of entries; compressed hashes would be larger. */
 const compressed = HttpMiddleware.compression({ algorithms: ["gzip"], compressible: () => true })
 
 const immutable = (bytes: Uint8Array, contentType = "application/octet-stream") =>
@@ -117,7 +117,7 @@ const treeSize = (text: string | undefined): Option.Option<number> => {
   return Number.isSafeInteger(size) ? Option.some(size) : Option.none()
 }
 
-/** The tree size before which the list continues; none for the newest. */
+/** The size below which the list continues; none for the newest page. */
 const beforeOf = Effect.fnUntraced(function* (search: URLSearchParams) {
   const text = search.get("before")
   if (text === null) return Option.none<number>()

@@ -1,13 +1,13 @@
 /**
- * The log's key, a file in the data directory unless a setting gives it, which an instance that only serves requests neither
- * reads nor makes; and beside it what every instance remembers of the log.
+ * The log's key and the signer state as files in the data directory. A setting may give the key instead; an instance that only
+ * serves requests neither reads nor makes it. Every instance has a signer state.
  */
 import { randomBytes } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { Effect, FileSystem, Layer, Option, Path, Ref, Schema } from "effect"
 import { rootCause } from "../../services/domain/errors.ts"
 import { anyServer, LogSigner, SignerUnusable } from "../../services/LogSigner.ts"
-import type { Checkpoint, LogKeys, Memory } from "../../services/LogSigner.ts"
+import type { Checkpoint, LogKeys, SignerState } from "../../services/LogSigner.ts"
 import { logKeys, makeLogKey, parseLogKey } from "./logKeys.ts"
 import { parseCheckpoint, parseCheckpointText } from "../crypto/signedNote.ts"
 import { removeLeftovers, writePrivate } from "./DurableFile.ts"
@@ -23,8 +23,8 @@ const Stored = Schema.fromJsonString(
 const decodeStored = Schema.decodeOption(Stored)
 const encodeStored = Schema.encodeSync(Stored)
 
-/** None when the text is not what was written. */
-const parseMemory = (text: string): Option.Option<Memory> =>
+/** None if the text is not a saved state. */
+const parseState = (text: string): Option.Option<SignerState> =>
   Option.flatMap(decodeStored(text), ({ checkpoint, continuation, server }) => {
     const seen = checkpoint === null ? Option.none<Checkpoint>() : checkpointOf(checkpoint)
     return checkpoint !== null && Option.isNone(seen)
@@ -32,7 +32,7 @@ const parseMemory = (text: string): Option.Option<Memory> =>
       : Option.some({ checkpoint: seen, server: Option.fromNullOr(server), continuation })
   })
 
-/** What versions before 0.2 wrote to `log-signed` is a checkpoint's text without its signature. */
+/** Versions before 0.2 wrote a checkpoint's text without its signature to `log-signed`. */
 const checkpointOf = (note: string): Option.Option<Checkpoint> =>
   Option.orElse(parseCheckpoint(note), () =>
     Option.map(parseCheckpointText(note), (head) => ({ ...head, note }))
@@ -59,7 +59,7 @@ export const layer = (options: {
       const keyFile = path.join(options.directory, "log-key")
       const seenFile = path.join(options.directory, "log-seen")
       const formerFile = path.join(options.directory, "log-signed")
-      const known = yield* Ref.make(Option.none<Option.Option<Memory>>())
+      const known = yield* Ref.make(Option.none<Option.Option<SignerState>>())
 
       const unusable = (what: string) => (error: unknown) =>
         new SignerUnusable({ message: `${what}: ${rootCause(error).message}` })
@@ -94,10 +94,10 @@ export const layer = (options: {
       )
 
       const read = Effect.fnUntraced(
-        function* (file: string, parse: (text: string) => Option.Option<Memory>) {
-          if (!(yield* fs.exists(file))) return Option.none<Memory>()
-          const memory = parse(yield* fs.readFileString(file))
-          if (Option.isSome(memory)) return memory
+        function* (file: string, parse: (text: string) => Option.Option<SignerState>) {
+          if (!(yield* fs.exists(file))) return Option.none<SignerState>()
+          const state = parse(yield* fs.readFileString(file))
+          if (Option.isSome(state)) return state
           return yield* new SignerUnusable({ message: `${file} is not what was written there.` })
         },
         Effect.catchTag("PlatformError", (error) =>
@@ -113,9 +113,9 @@ export const layer = (options: {
         }))
       )
 
-      const stored = Effect.filterOrElse(read(seenFile, parseMemory), Option.isSome, () => former)
+      const stored = Effect.filterOrElse(read(seenFile, parseState), Option.isSome, () => former)
 
-      /** Until it could be read. */
+      /** Reads a value until that has succeeded once, and then keeps it. */
       const readOnce = <A, E>(kept: Ref.Ref<Option.Option<A>>, read: Effect.Effect<A, E>) =>
         Effect.gen(function* () {
           const before = yield* Ref.get(kept)
@@ -127,10 +127,10 @@ export const layer = (options: {
 
       return LogSigner.of({
         keys: readOnce(yield* Ref.make(Option.none<LogKeys>()), keys),
-        memory: readOnce(known, stored),
-        remember: Effect.fnUntraced(function* (memory) {
+        state: readOnce(known, stored),
+        save: Effect.fnUntraced(function* (state) {
           const there = Option.flatMap(yield* stored, ({ checkpoint }) => checkpoint)
-          const next = { ...memory, checkpoint: larger(memory.checkpoint, there) }
+          const next = { ...state, checkpoint: larger(state.checkpoint, there) }
           const text = encodeStored({
             checkpoint: Option.getOrNull(Option.map(next.checkpoint, ({ note }) => note)),
             server: Option.getOrNull(next.server),
@@ -138,7 +138,7 @@ export const layer = (options: {
           })
           yield* fs.makeDirectory(options.directory, { recursive: true }).pipe(
             Effect.andThen(writePrivate(seenFile, `${text}\n`)),
-            // What it says is in the other one from now on, and would be out of date should that be lost.
+            // The former file would be out of date if the new one were lost.
             Effect.andThen(fs.remove(formerFile, { force: true })),
             Effect.provideService(FileSystem.FileSystem, fs),
             Effect.mapError(unusable(`What was seen of the log cannot be kept in ${seenFile}`))

@@ -1,15 +1,15 @@
 import { Duration, Effect, Layer, Option } from "effect"
 import { LogObservers } from "../../services/LogObservers.ts"
-import type { Sighting } from "../../services/LogObservers.ts"
+import type { ObservedHead } from "../../services/LogObservers.ts"
 import { Settings } from "../../services/Settings.ts"
 import { parseCheckpoint, parseNote } from "../crypto/signedNote.ts"
 import { ExchangeFailed, makeGet, makePost } from "./boundedPost.ts"
 import { addCheckpoint, parseWitnessKey } from "./cosignature.ts"
 
-/** Adding to the log waits so long for an answer after a start, or on a server that came back. */
+/** The timeout of a request; after a start or a restart of the server the sequencer waits for it. */
 const patience = Duration.seconds(5)
 
-/** Longer than any checkpoint with its cosignatures. */
+/** The limit is above the size of any checkpoint with its cosignatures. */
 const maxBytes = "128 KiB"
 
 const make = Effect.gen(function* () {
@@ -17,17 +17,17 @@ const make = Effect.gen(function* () {
   const get = yield* makeGet
   const post = yield* makePost
 
-  /** Behind this address other instances answer, of this database or of a copy of it. */
+  /** Asks the public address, where instances of this database or of a copy of it answer. */
   const published = Effect.gen(function* () {
     const url = `${baseUrl}/log/checkpoint`
     const { body } = yield* get({ url, statuses: [200], maxBytes, patience })
-    const sightings: ReadonlyArray<Sighting> = [{ by: url, note: Buffer.from(body).toString("utf8") }]
-    return sightings
+    const observed: ReadonlyArray<ObservedHead> = [{ by: url, note: Buffer.from(body).toString("utf8") }]
+    return observed
   })
 
   /**
-   * A witness tells how much it has seen when it is shown a tree that it should have attested last. (c2sp.org/tlog-witness
-   * has no other way to ask.) What it is shown has been published before, so nothing is lost if it attests it.
+   * Asks a witness for the size that it has attested by submitting the tree that it should have attested last, because
+   * c2sp.org/tlog-witness has no other way to ask. The tree is published, so a cosignature of it does no harm.
    */
   const attested = Effect.fnUntraced(function* (
     witness: { readonly url: string; readonly verifierKey: string },
@@ -45,24 +45,24 @@ const make = Effect.gen(function* () {
         duration: patience,
         orElse: () => new ExchangeFailed({ reason: `it took longer than ${Duration.toSeconds(patience)} s` })
       }),
-      // It has attested a tree of this size last, and another one.
+      // A conflict means that the witness has attested another tree of this size.
       Effect.catchIf(
         ({ status }) => status === 409,
         () => Effect.succeed({ _tag: "OldSize" as const, size })
       )
     )
-    const sightings: ReadonlyArray<Sighting> =
+    const observed: ReadonlyArray<ObservedHead> =
       answer._tag === "OldSize" && answer.size >= size ? [{ by: verifier.name, size: answer.size }] : []
-    return sightings
+    return observed
   })
 
-  /** None of them has to be there: at the first start of all nobody is. */
-  const orNothing = (by: string, asking: Effect.Effect<ReadonlyArray<Sighting>, ExchangeFailed>) =>
+  /** An observer that does not answer has seen nothing: at the very first start none answers. */
+  const orNothing = (by: string, asking: Effect.Effect<ReadonlyArray<ObservedHead>, ExchangeFailed>) =>
     asking.pipe(
       Effect.tapError(({ reason }) =>
         Effect.logDebug("nobody tells what was seen of the log").pipe(Effect.annotateLogs({ by, reason }))
       ),
-      Effect.orElseSucceed((): ReadonlyArray<Sighting> => [])
+      Effect.orElseSucceed((): ReadonlyArray<ObservedHead> => [])
     )
 
   return LogObservers.of({

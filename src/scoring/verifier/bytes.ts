@@ -1,9 +1,9 @@
-/** Bytes and their one way to be written: strict base64 and hex, UTF-8, SHA-256 by the platform's WebCrypto. */
+/** Bytes and their one valid spelling: strict base64 and hex, UTF-8, SHA-256 by the platform's WebCrypto. */
 
-/** Bytes as WebCrypto takes them. */
+/** The type of bytes that WebCrypto accepts. */
 export type Bytes = Uint8Array<ArrayBuffer>
 
-/** What is wrong with what somebody brought, in a sentence for people. Never leaves this folder. */
+/** The problem of an input, in a sentence for people. This error never leaves the folder. */
 export class Malformed extends Error {}
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
@@ -11,7 +11,7 @@ const encoder = new TextEncoder()
 
 export const utf8 = (text: string): Bytes => encoder.encode(text)
 
-/** The text of a file, which has to be UTF-8 whether it comes as bytes or was read already. */
+/** The text of a file, which must be UTF-8 or, if it was read already, well-formed. */
 export const textOf = (content: Uint8Array | string): string => {
   if (typeof content === "string") {
     if (!content.isWellFormed()) throw new Malformed("It is not UTF-8 text.")
@@ -24,7 +24,7 @@ export const textOf = (content: Uint8Array | string): string => {
   }
 }
 
-/** Standard base64 (RFC 4648, 4) with its padding; another way to write the same bytes is refused. */
+/** Decodes standard base64 (RFC 4648, 4) with padding; another spelling of the same bytes is rejected. */
 export const fromBase64 = (text: string, what: string): Bytes => {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new Malformed(`${what} is not base64.`)
   let binary = ""
@@ -33,7 +33,7 @@ export const fromBase64 = (text: string, what: string): Bytes => {
   } catch {
     throw new Malformed(`${what} is not base64.`)
   }
-  // Bits that pad the last character have to be 0, or one thing could be written in several ways.
+  // The bits that pad the last character must be 0, or the same bytes would have several spellings.
   if (btoa(binary) !== text) throw new Malformed(`${what} is not base64 in its one form.`)
   return Uint8Array.from(binary, (character) => character.charCodeAt(0))
 }
@@ -60,7 +60,7 @@ export const joined = (...parts: ReadonlyArray<Uint8Array>): Bytes => {
 export const sha256 = async (...parts: ReadonlyArray<Uint8Array>): Promise<Bytes> =>
   new Uint8Array(await crypto.subtle.digest("SHA-256", joined(...parts)))
 
-/** A whole number as the log's formats write it: no sign, no leading zeros, small enough to be exact. */
+/** Decodes a whole number as the log's formats write it: no sign, no leading zeros, small enough to be exact. */
 export const fromDecimal = (text: string, what: string): number => {
   const value = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN
   if (!Number.isSafeInteger(value))
@@ -68,7 +68,7 @@ export const fromDecimal = (text: string, what: string): number => {
   return value
 }
 
-/** Whatever somebody brought, for a sentence: cut, and without what a terminal or a page would act on. */
+/** A text of the input that a sentence may quote: shortened, and without characters that a terminal or a page acts on. */
 export const plain = (text: string): string => {
   const cut = text.length > 200 ? `${text.slice(0, 199)}…` : text
   return cut.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, "?")

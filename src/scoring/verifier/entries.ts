@@ -1,11 +1,11 @@
-/** What the log's entries say, and what a prediction's commit was made of. */
+/** Reads the log's entries, and the bodies of predictions under their commits. */
 import { Malformed, fromHex, hexOf, sha256, utf8 } from "./bytes.ts"
 import { canonicalText, fromCanonicalJson, fromJson, hexIn, isObject, textIn } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 import type { Opening } from "./proof.ts"
 
 export interface Entry {
-  /** What is recorded: `prediction.commit`, `settlement`, and so on. */
+  /** The type of record: `prediction.commit`, `settlement`, and so on. */
   readonly type: string
   readonly members: JsonObject
 }
@@ -26,7 +26,7 @@ export interface Prediction {
   readonly reasoningSha256: string | null
 }
 
-/** The text that was committed to, read as a prediction. */
+/** Reads the committed text as a prediction. */
 export const parseBody = (text: string): Prediction => {
   const what = "The prediction's body"
   const body = fromCanonicalJson(text, what)
@@ -50,7 +50,7 @@ export const parseBody = (text: string): Prediction => {
 export const commitOf = async ({ body, salt }: Opening): Promise<string> =>
   hexOf(await sha256(utf8("auspex/commit/v1\0"), fromHex(salt), utf8(body)))
 
-/** What an agent got as the answer to its prediction. */
+/** The receipt that answers an agent's prediction. */
 export interface Receipt extends Opening {
   readonly commit: string
   readonly leafIndex: number | null
@@ -58,7 +58,7 @@ export interface Receipt extends Opening {
 
 const maxReceipt = 600_000
 
-/** A receipt alone, or the whole answer that it came in. */
+/** Reads a receipt alone, or the whole answer that contains it. */
 export const parseReceipt = (text: string): Receipt => {
   const what = "The receipt"
   if (text.length > maxReceipt) throw new Malformed(`${what} is larger than any that is given out.`)
@@ -76,7 +76,7 @@ export const parseReceipt = (text: string): Receipt => {
   }
 }
 
-/** The entries that can stand for a receipt: as it was recorded, or as it was entered when the log began. */
+/** The two entries that a receipt may have: the usual commit, or the import of a prediction older than the log. */
 export const entriesFor = (receipt: Receipt): ReadonlyArray<string> => {
   const { challengeId } = parseBody(receipt.body)
   const recorded = { c: receipt.commit, challenge_id: challengeId }

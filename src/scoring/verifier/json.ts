@@ -1,14 +1,14 @@
-/** Canonical JSON (RFC 8785): the log writes each thing in one way, and another way is refused. */
+/** Canonical JSON (RFC 8785): the log writes each value in one way, and every other way is rejected. */
 import { Malformed } from "./bytes.ts"
 
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [name: string]: Json }
 
 export type JsonObject = { readonly [name: string]: Json }
 
-/** Far more than anything in the log has. */
+/** The limit is far above the depth of any entry in the log. */
 const deepest = 32
 
-/** Numbers and strings are written as JavaScript does, members in the order of their UTF-16 code units. */
+/** Writes numbers and strings as JavaScript does, and members in the order of their UTF-16 code units. */
 const canonical = (value: Json, depth = 0): string => {
   if (depth > deepest) throw new Malformed("It is nested too deeply.")
   if (value === null || typeof value !== "object") return JSON.stringify(value)
@@ -24,7 +24,7 @@ const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(valu
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !isList(value)
 
-/** JSON of any form, as people keep it. */
+/** Reads JSON in any spelling, because people may have reformatted it. */
 export const fromJson = (text: string, what: string): Json => {
   try {
     return JSON.parse(text)
@@ -33,7 +33,7 @@ export const fromJson = (text: string, what: string): Json => {
   }
 }
 
-/** An object in its one form, so that no reader can see another object in the same bytes. */
+/** Reads an object in canonical form only, so that no reader can see another object in the same bytes. */
 export const fromCanonicalJson = (text: string, what: string): JsonObject => {
   const value = fromJson(text, what)
   if (!isObject(value)) throw new Malformed(`${what} is not a JSON object.`)
@@ -44,14 +44,14 @@ export const fromCanonicalJson = (text: string, what: string): JsonObject => {
 
 export const canonicalText = (value: Json): string => canonical(value)
 
-/** The member, which has to be text. */
+/** The member with this name, which must be text. */
 export const textIn = (object: JsonObject, name: string, what: string): string => {
   const value = object[name]
   if (typeof value !== "string") throw new Malformed(`${what} has no text "${name}".`)
   return value
 }
 
-/** The member, which has to be so many bytes in lower-case hex. */
+/** The member with this name, which must be that many bytes in lower-case hex. */
 export const hexIn = (object: JsonObject, name: string, bytes: number, what: string): string => {
   const value = textIn(object, name, what)
   if (value.length !== bytes * 2 || !/^[0-9a-f]*$/.test(value)) {

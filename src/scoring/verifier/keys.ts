@@ -2,7 +2,7 @@
 import { Malformed, fromBase64, hexOf, plain, sha256, utf8 } from "./bytes.ts"
 import type { Bytes } from "./bytes.ts"
 
-/** What an Ed25519 key signs: notes as they are, or a witness's cosignatures (c2sp.org/tlog-cosignature). */
+/** The purpose of an Ed25519 key: it signs notes, or a witness's cosignatures (c2sp.org/tlog-cosignature). */
 export type KeyUse = "note" | "cosignature"
 
 const types: Readonly<Record<KeyUse, number>> = { note: 0x01, cosignature: 0x04 }
@@ -14,10 +14,10 @@ export interface VerifierKey {
   readonly publicKey: Bytes
 }
 
-/** Non-empty, without spaces and plus signs, so that a signature line can be read in one way. */
+/** A name is non-empty and has no space or plus sign, so that a signature line has one reading. */
 export const isKeyName = (name: string): boolean => /^[^\s+\p{Cc}]+$/u.test(name)
 
-/** How people see which key it is: the name and the id, which every signature line tells. */
+/** Names a key for people by name and id, which every signature line contains. */
 export const label = ({ id, name }: { readonly name: string; readonly id: string }): string =>
   `${plain(name)}+${id}`
 
@@ -42,7 +42,7 @@ export const parseVerifierKey = async (text: string, use: KeyUse): Promise<Verif
   return { name, id, publicKey: material.slice(1) }
 }
 
-/** Whether a key signed a message. */
+/** True if the key signed the message. */
 export const isSignedBy = async (key: VerifierKey, signature: Bytes, message: Bytes): Promise<boolean> => {
   if (signature.length !== 64) return false
   const imported = await crypto.subtle.importKey("raw", key.publicKey, { name: "Ed25519" }, false, ["verify"])

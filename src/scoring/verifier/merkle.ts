@@ -7,7 +7,7 @@ const nodePrefix = Uint8Array.of(1)
 
 export const leafHash = (entry: Uint8Array): Promise<Bytes> => sha256(leafPrefix, entry)
 
-/** The root that the path leads to from a leaf (RFC 9162, 2.1.3.2); the path has to have exactly the tree's length. */
+/** The root that a path leads to from a leaf (RFC 9162, 2.1.3.2); the path must have exactly the length that the tree demands. */
 export const rootFromPath = async (options: {
   readonly leaf: Bytes
   readonly index: number
@@ -23,7 +23,7 @@ export const rootFromPath = async (options: {
     if (last === 0) throw new Malformed("The path to the root has too many hashes.")
     if (at % 2 === 1 || at === last) {
       hash = await sha256(nodePrefix, sibling, hash)
-      // A lone last node rises unchanged until it is somebody's sibling.
+      // A lone last node rises unchanged until it has a sibling.
       while (at % 2 === 0 && at !== 0) {
         at /= 2
         last = Math.floor(last / 2)

@@ -20,7 +20,7 @@ export interface Checkpoint {
   readonly signatures: ReadonlyArray<SignatureLine>
 }
 
-/** The formats ask for 16 at least. */
+/** The formats demand a limit of at least 16. */
 const maxSignatures = 100
 
 const signatureLine = (line: string): SignatureLine => {
@@ -32,7 +32,7 @@ const signatureLine = (line: string): SignatureLine => {
   return { name, id: hexOf(bytes.subarray(0, 4)), signature: bytes.slice(4) }
 }
 
-/** The text and its signatures; nothing is believed yet. */
+/** Parses the text and its signatures; it verifies none of them. */
 export const parseCheckpoint = (note: string): Checkpoint => {
   const split = note.lastIndexOf("\n\n")
   if (split === -1 || !note.endsWith("\n")) throw new Malformed("The checkpoint has no signatures.")
@@ -50,7 +50,7 @@ export const parseCheckpoint = (note: string): Checkpoint => {
 
 const isOf = (key: VerifierKey) => (line: SignatureLine) => line.name === key.name && line.id === key.id
 
-/** `absent` when no line names the key; a line that names it and does not hold is worse than none. */
+/** Checks the key's signature: `absent` if no line names the key, `wrong` if such a line does not hold. */
 export type Signed = "signed" | "wrong" | "absent"
 
 export const signedBy = async (checkpoint: Checkpoint, key: VerifierKey): Promise<Signed> => {
@@ -59,7 +59,7 @@ export const signedBy = async (checkpoint: Checkpoint, key: VerifierKey): Promis
   return (await isSignedBy(key, line.signature, utf8(checkpoint.body))) ? "signed" : "wrong"
 }
 
-/** When a witness saw this tree, in seconds since 1970, if its cosignature/v1 holds. */
+/** Checks a witness's cosignature/v1; a valid one has the time of signing in seconds since 1970. */
 export const cosignedBy = async (
   checkpoint: Checkpoint,
   key: VerifierKey

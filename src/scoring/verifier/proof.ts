@@ -1,32 +1,32 @@
-/** Proof files (c2sp.org/tlog-proof): an entry's place in a signed tree, and what the entry was made of. */
+/** Proof files (c2sp.org/tlog-proof): an entry's index in a signed tree, and the opening of a commit. */
 import { Malformed, fromBase64, fromDecimal, textOf } from "./bytes.ts"
 import type { Bytes } from "./bytes.ts"
 import { fromCanonicalJson, hexIn, textIn } from "./json.ts"
 import { parseCheckpoint } from "./note.ts"
 import type { Checkpoint } from "./note.ts"
 
-/** What a commit was made of. */
+/** The hashed salt and body of a commit. */
 export interface Opening {
   /** 32 bytes, hex. */
   readonly salt: string
-  /** The canonical JSON that was committed to, as it was hashed. */
+  /** The canonical JSON whose bytes were hashed. */
   readonly body: string
 }
 
 export interface Proof {
   readonly index: number
-  /** From the leaf's sibling up to the root's child. */
+  /** The hashes from the leaf's sibling up to a child of the root. */
   readonly path: ReadonlyArray<Bytes>
   readonly checkpoint: Checkpoint
-  /** The entry's bytes as text; null when the file has none, and a receipt has to say what was recorded. */
+  /** The entry's bytes as text; null if the file has none, and then a receipt must give the entry. */
   readonly entry: string | null
   readonly opening: Opening | null
 }
 
-/** An entry has 65 535 bytes at most, and JSON in JSON in base64 is no more than a few times that. */
+/** An entry has at most 65 535 bytes; JSON in JSON in base64 is a few times as long. */
 const longest = 600_000
 
-/** A path has a hash for each level of the tree. */
+/** The maximum of hashes in a path, which has one for each level of the tree. */
 const maxHashes = 63
 
 const header = "c2sp.org/tlog-proof@v1"
@@ -43,7 +43,7 @@ const extraOf = (encoded: string): Pick<Proof, "entry" | "opening"> => {
   }
 }
 
-/** Reads a proof in the one way that it can be written. Nothing in it is believed yet. */
+/** Parses a proof in its one valid spelling; it verifies nothing. */
 export const parseProof = (file: Uint8Array | string): Proof => {
   if (file.length > longest) throw new Malformed("It is larger than any proof of this log.")
   const text = textOf(file)

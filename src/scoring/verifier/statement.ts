@@ -1,4 +1,4 @@
-/** What a proof that holds says, in terms and words for people. Nothing of a proof that fails is shown. */
+/** States in words for people what a valid proof shows. A proof that fails states nothing. */
 import { plain } from "./bytes.ts"
 import type { Entry, Prediction } from "./entries.ts"
 import { canonicalText, isObject } from "./json.ts"
@@ -9,7 +9,7 @@ export type Fact = readonly [term: string, text: string]
 export interface Statement {
   readonly title: string
   readonly facts: ReadonlyArray<Fact>
-  /** What the proof does not show, which a reader might take it to. */
+  /** Claims that a reader might take the proof to show and that it does not show. */
   readonly limits: ReadonlyArray<string>
 }
 
@@ -18,7 +18,7 @@ const printed = (value: Json | undefined): string => {
   return plain(typeof value === "string" ? value : canonicalText(value))
 }
 
-/** Members of an entry, with what people call them. */
+/** Members of an entry with their names for people. */
 type Terms = ReadonlyArray<readonly [name: string, term: string]>
 
 const factsOf = (members: JsonObject, terms: Terms) =>
@@ -34,7 +34,7 @@ const terms: ReadonlyMap<string, string> = new Map([
 const percent = (p: Json | undefined): string =>
   typeof p === "number" ? `${Number((100 * p).toPrecision(10))} %` : printed(p)
 
-/** Forms of an answer that are more than a value: their terms, and what they say. */
+/** The forms of an answer with several values: each with its term and its text. */
 const forms: ReadonlyMap<string, readonly [term: string, wordsOf: (value: Json) => string]> = new Map([
   [
     "probabilities",
@@ -71,7 +71,7 @@ const forms: ReadonlyMap<string, readonly [term: string, wordsOf: (value: Json) 
   ]
 ])
 
-/** The direction before the confidence, as people say it. */
+/** People name the direction before the confidence. */
 const said = (values: JsonObject): ReadonlyArray<Fact> =>
   Object.entries(values)
     .toReversed()
@@ -90,7 +90,7 @@ const directionalTerms = {
   last: [["dead_zone_pct", "Dead zone in percent"]]
 } as const
 
-/** A yes-or-no question: bullish is Yes. */
+/** In a yes-or-no question bullish is Yes. */
 const levelTerms = {
   first: [
     ["result", "Result"],
@@ -107,7 +107,7 @@ const numericTerms = {
   last: [["reference_scale", "Reference scale"]]
 } as const
 
-/** What came of the credit pool of a macro challenge. */
+/** The settlement of the credit pool of a macro challenge. */
 const poolFacts = ({ pool }: JsonObject): ReadonlyArray<Fact> =>
   isObject(pool)
     ? factsOf(pool, [
@@ -138,8 +138,8 @@ const termsOf = (members: JsonObject) => {
 }
 
 /**
- * What a settlement and an amendment have in common, by the terms of the challenge's type. `observed_at` of an amendment
- * is that of the value which it replaces, so there it stands apart from the new one, under a name that says so.
+ * The terms that settlements and amendments share, by the type of challenge. `observed_at` of an amendment belongs to the
+ * replaced value, so it stands last there, under a name of its own.
  */
 const settlementTerms = (members: JsonObject): Terms => {
   const { first, last, observed } = termsOf(members)

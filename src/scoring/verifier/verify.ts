@@ -1,7 +1,8 @@
 /**
- * Checks a proof of the track record with nothing but the file and the keys that the reader trusts: no server, no
- * library, no clock. This folder is what strangers rely on, so it imports nothing from outside; it runs as it is in Node
- * and, with its types stripped, in browsers.
+ * Checks a proof of the track record with nothing but the file and the keys that the reader trusts: no server, no library,
+ * no clock. Strangers rely on this folder, so it imports nothing from outside and recomputes hashes, signatures and JSON by
+ * code of its own, independent of the program that wrote the log. The sources run in Node and, with their types stripped, in
+ * browsers.
  */
 import { Malformed, plain, same, textOf, utf8 } from "./bytes.ts"
 import { commitOf, entriesFor, parseBody, parseEntry, parseReceipt } from "./entries.ts"
@@ -15,13 +16,13 @@ import { statementOf } from "./statement.ts"
 import type { Statement } from "./statement.ts"
 
 export interface Request {
-  /** A `.tlog-proof` file. */
+  /** The content of a `.tlog-proof` file. */
   readonly proof: Uint8Array | string
-  /** The log's verifier keys that the reader trusts, one of which has to have signed. */
+  /** The log's verifier keys that the reader trusts; one of them must have signed. */
   readonly keys: ReadonlyArray<string>
-  /** Verifier keys of witnesses, each of which has to have cosigned. */
+  /** Verifier keys of witnesses; each must have cosigned. */
   readonly witnesses?: ReadonlyArray<string>
-  /** What the agent got as the answer to its prediction (JSON). */
+  /** The receipt that answered the agent's prediction (JSON). */
   readonly receipt?: Uint8Array | string
 }
 
@@ -40,12 +41,12 @@ export interface Check {
   readonly name: CheckName
   readonly title: string
   readonly outcome: "passed" | "failed" | "not_made"
-  /** What was found, or why nothing was looked at. */
+  /** The finding, or the reason why the check was not made. */
   readonly says: string
 }
 
 export interface Verification {
-  /** Every check that was made passed, and those without which the others mean nothing were made. */
+  /** True if every check that was made passed, and the necessary ones were made. */
   readonly holds: boolean
   readonly checks: ReadonlyArray<Check>
   /** Null unless it holds. */
@@ -96,7 +97,7 @@ const checkSignature = async ({ checkpoint }: Proof, keys: ReadonlyArray<string>
 
 const checkWitnesses = async ({ checkpoint }: Proof, witnesses: ReadonlyArray<string>): Promise<Finding> => {
   if (witnesses.length === 0) {
-    // A log that has changed its key signs with both for a time.
+    // After a change of keys the log signs with both for a time.
     const others = checkpoint.signatures.filter(({ name }) => name !== checkpoint.origin)
     return notMade(
       others.length === 0
@@ -116,17 +117,17 @@ const checkWitnesses = async ({ checkpoint }: Proof, witnesses: ReadonlyArray<st
 
 const instants = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "long", timeZone: "UTC" })
 
-/** Of seconds since 1970; what is no year of ours is told as it is. */
+/** Formats seconds since 1970; a time after the year 9999 stays a number. */
 const timeOf = (seconds: number): string =>
   seconds < 253_402_300_800 ? instants.format(seconds * 1000) : `${seconds} s after 1970`
 
-/** What may stand at the proof's place. */
+/** The entries that may stand at the proof's index. */
 const candidatesOf = (proof: Proof, receipt: Receipt | null): ReadonlyArray<string> => {
   if (proof.entry !== null) return [proof.entry]
   return receipt === null ? [] : entriesFor(receipt)
 }
 
-/** The one of the candidates that leads to the signed root. */
+/** The candidate from which the path leads to the signed root. */
 const included = async (proof: Proof, candidates: ReadonlyArray<string>): Promise<string> => {
   const { checkpoint, index, path } = proof
   for (const entry of candidates) {
@@ -145,7 +146,7 @@ const checkCommit = async (
     if (opening !== null) throw new Malformed("The file opens a commit, but its entry is none.")
     return notMade(`The entry is no prediction but of the type ${plain(entry.type)}.`)
   }
-  // A receipt opens what the file does not, if it is of this prediction; whether it is, is a check of its own.
+  // If the file has no opening, a receipt of this prediction has one. `checkReceipt` reports a receipt of another prediction.
   const opens = opening ?? (receipt !== null && entry.members["c"] === receipt.commit ? receipt : null)
   if (opens === null) {
     return notMade("The prediction is still sealed: salt and body are published after the deadline.")
@@ -192,7 +193,7 @@ const checkReceipt = async (
   return passed("The receipt's commit, salt and body are those of the entry.")
 }
 
-/** What is wrong with a receipt is said once, where it is checked. */
+/** Reads a receipt, or null: only `checkReceipt` reports the problem of an unreadable one. */
 const readable = (read: () => Receipt | null): Receipt | null => {
   try {
     return read()
@@ -203,10 +204,10 @@ const readable = (read: () => Receipt | null): Receipt | null => {
 
 const needed: ReadonlySet<CheckName> = new Set(["file", "signature", "inclusion"])
 
-/** Checks a proof. Never rejects: whatever is wrong is a check that failed. */
+/** Checks a proof. The promise never rejects: every problem is a failed check. */
 export const verify = async (request: Request): Promise<Verification> => {
   const checks: Array<Check> = []
-  /** Makes a check; what it found, or undefined when it failed. */
+  /** Makes a check and returns its finding, or undefined if it failed. */
   const check = async <Found extends Finding>(name: CheckName, work: () => Promise<Found>) => {
     try {
       const found = await work()

@@ -8,8 +8,8 @@ import { execute, findOne, findOption, timestamp } from "../sql.ts"
 import { makeCheckpoints } from "./checkpoints.ts"
 import { makeContinue } from "./continuations.ts"
 import { nameIn } from "./identity.ts"
-import { makeMemory } from "./memory.ts"
-import type { LogStopped } from "./memory.ts"
+import { makeSignerState } from "./signerState.ts"
+import type { LogStopped } from "./signerState.ts"
 import { makeRevealDue } from "./reveals.ts"
 import { makeSequence } from "./sequencer.ts"
 import type { LogFault } from "./tree.ts"
@@ -120,10 +120,10 @@ const watchProgress = Effect.gen(function* () {
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const signer = yield* LogSigner
-  const memory = yield* makeMemory
-  const { sequence } = yield* makeSequence(memory)
-  const { publish, seen, trim, verify } = yield* makeCheckpoints(memory)
-  const { goOn } = yield* makeContinue
+  const signerState = yield* makeSignerState
+  const { sequence } = yield* makeSequence(signerState)
+  const { publish, seen, trim, verify } = yield* makeCheckpoints(signerState)
+  const { resume } = yield* makeContinue
   const { revealDue } = yield* makeRevealDue
   const { lastFailure, tracked } = yield* jobFailures
   const { stalled } = yield* watchProgress
@@ -168,11 +168,11 @@ const make = Effect.gen(function* () {
     })
 
   /** An instance that does not sequence reports a changed server only: it may run without a stored signer state. */
-  const watched = Effect.flatMap(memory.look(), ({ waiting }) =>
+  const watched = Effect.flatMap(signerState.compare(), ({ waiting }) =>
     setReason(
       Option.getOrNull(
         Option.map(
-          Option.filter(waiting, ({ why }) => why === "moved"),
+          Option.filter(waiting, ({ why }) => why === "server_changed"),
           ({ message }) => message
         )
       )
@@ -198,14 +198,14 @@ const make = Effect.gen(function* () {
       tracked("compare the log with what was seen of it"),
       Effect.withSpan("LogSequencer.watch")
     ),
-    see: (note) =>
-      refusing(memory.beforeShowing(note), undefined).pipe(
-        Effect.andThen(Effect.orElseSucceed(memory.largerOf(note), () => note)),
-        Effect.withSpan("LogSequencer.see")
+    recordShown: (note) =>
+      refusing(signerState.recordShown(note), undefined).pipe(
+        Effect.andThen(Effect.orElseSucceed(signerState.largerOf(note), () => note)),
+        Effect.withSpan("LogSequencer.recordShown")
       ),
-    continue: Effect.fn("LogSequencer.continue")(function* (said) {
-      yield* refusing(Effect.asVoid(memory.look()), undefined)
-      return yield* goOn(said)
+    continue: Effect.fn("LogSequencer.continue")(function* (request) {
+      yield* refusing(Effect.asVoid(signerState.compare()), undefined)
+      return yield* resume(request)
     }),
     revealDue: revealDue.pipe(tracked("reveal predictions")),
     trim,

@@ -179,7 +179,7 @@ const make = Effect.gen(function* () {
           "The log has no checkpoint: its first one is signed within seconds of its first entry, such as a challenge, where an instance with the role jobs runs."
       })
     }
-    return yield* sequencer.see(found.value.note)
+    return yield* sequencer.recordShown(found.value.note)
   }).pipe(Effect.withSpan("TransparencyLog.checkpoint"))
 
   const verifierKeys = keys(sql`select verifier_key from log_keys order by number desc`).pipe(
@@ -224,7 +224,7 @@ const make = Effect.gen(function* () {
   ) {
     const { entry, leaf_index: index, note, size } = row
     if (index === null || entry === null || size === null || note === null) return yield* notSequenced()
-    yield* sequencer.see(note)
+    yield* sequencer.recordShown(note)
     const path = yield* inclusionProof(sql, index, size)
     return proofText({ extra: { ...more, entry }, index, path, checkpoint: note })
   })

@@ -126,7 +126,7 @@ export const makeExchange = Effect.fnUntraced(function* (name: string) {
         onNone: () => Effect.void,
         onSome: (taken) =>
           // The checkpoint is recorded before a third party sees it.
-          Effect.andThen(sequencer.see(taken.note), ask(taken)).pipe(
+          Effect.andThen(sequencer.recordShown(taken.note), ask(taken)).pipe(
             Effect.andThen(succeeded(taken, rest)),
             Effect.catchTag("ExchangeFailed", (failure) => failed(taken, failure)),
             Effect.withSpan("log.attest", { attributes: { "log.attestor": name, "log.size": taken.size } })

@@ -9,9 +9,9 @@ import { BackgroundClient } from "../BackgroundClient.ts"
 import { boundTime, execute, findOption, timestamp, transaction } from "../sql.ts"
 import { checkpointText } from "../../crypto/signedNote.ts"
 import { introduce, requireNewest } from "./identity.ts"
-import { examine, originOf, publishedIn } from "./memory.ts"
-import type { makeMemory } from "./memory.ts"
-import { namesOf, serverOf, standingOf } from "./standing.ts"
+import { examine, originOf, publishedIn } from "./signerState.ts"
+import type { makeSignerState } from "./signerState.ts"
+import { namesOf, serverOf, readLogState } from "./logState.ts"
 import { LogFault } from "./tree.ts"
 
 /** The age from which checkpoints are thinned out. */
@@ -19,7 +19,9 @@ const age = Duration.days(1)
 
 const sameBytes = (one: Uint8Array, other: Uint8Array) => Buffer.compare(one, other) === 0
 
-export const makeCheckpoints = Effect.fnUntraced(function* (memory: Effect.Success<typeof makeMemory>) {
+export const makeCheckpoints = Effect.fnUntraced(function* (
+  signerState: Effect.Success<typeof makeSignerState>
+) {
   const sql = yield* SqlClient.SqlClient
   const { client: background } = yield* BackgroundClient
   const signer = yield* LogSigner
@@ -40,15 +42,15 @@ export const makeCheckpoints = Effect.fnUntraced(function* (memory: Effect.Succe
 
   /** The log as it stands, if this instance may sign it. */
   const signable = Effect.fnUntraced(
-    function* (standing: typeof memory.keep) {
+    function* (authorized: typeof signerState.authorize) {
       const name = yield* named
-      const found = yield* standing
+      const found = yield* authorized
       if (found.fault !== null) return yield* new LogFault({ message: found.fault })
       const keys = yield* signer.keys
       // A verifier key contains the log's name, so a renamed log has a new key.
       const origin = originOf(found) ?? name
       if (origin !== name) yield* introduce(sql, keys, settings.logOrigin)
-      const { newest_key } = origin === name ? found : yield* standingOf(sql)
+      const { newest_key } = origin === name ? found : yield* readLogState(sql)
       yield* requireNewest(sql, keys, { origin, newest: newest_key })
       yield* Ref.set(known, Option.some(origin))
       return { found, origin }
@@ -57,7 +59,7 @@ export const makeCheckpoints = Effect.fnUntraced(function* (memory: Effect.Succe
   )
 
   /** A start does not wait for observers: the first pass asks them. */
-  const verify = Effect.asVoid(signable(memory.lookAlone))
+  const verify = Effect.asVoid(signable(signerState.authorizeAlone))
 
   /**
    * Reads the log again and waits until all that it read is durable: on disk, and on a synchronous standby if there is one.
@@ -68,7 +70,7 @@ export const makeCheckpoints = Effect.fnUntraced(function* (memory: Effect.Succe
     yield* execute(background`
       select set_config('synchronous_commit', 'on', true)
        where current_setting('synchronous_commit') <> 'remote_apply'`)
-    const found = yield* standingOf(background)
+    const found = yield* readLogState(background)
     if (found.fault !== null) return yield* new LogFault({ message: found.fault })
     yield* examine(background, found, seen)
     yield* execute(
@@ -79,13 +81,13 @@ export const makeCheckpoints = Effect.fnUntraced(function* (memory: Effect.Succe
 
   /** Signs the current tree, or fails with the reason that forbids it. */
   const publish = Effect.gen(function* () {
-    const { found: first, origin } = yield* signable(memory.keep)
+    const { found: first, origin } = yield* signable(signerState.authorize)
     const isPublished = Option.exists(
       publishedIn(first),
       ({ root, size }) => size === first.size && sameBytes(root, first.root)
     )
     if (first.size === 0 || isPublished || first.size <= first.renamed_at) return
-    const seen = yield* memory.remembered
+    const seen = yield* signerState.largestSeen
     const found = yield* durable(Option.toArray(seen))
     if (found.server !== first.server || originOf(found) !== origin) return
     const head = { origin, size: found.size, root: found.root }
@@ -104,20 +106,20 @@ ${keys.sign(origin, text)}`
          and ${found.server} = ${serverOf(sql)}
       on conflict do nothing
       returning size::float8 as size`)
-    const remember = Option.match({
+    const recordSigned = Option.match({
       onNone: () => Effect.void,
-      onSome: () => memory.rememberSigned({ ...head, note })
+      onSome: () => signerState.recordSigned({ ...head, note })
     })
     if (found.checkpoint === null && Option.isNone(seen)) {
       // The first checkpoint goes to the database first: after a crash, one in the file alone would look like a deleted one.
-      return yield* Effect.uninterruptible(Effect.flatMap(stored, remember))
+      return yield* Effect.uninterruptible(Effect.flatMap(stored, recordSigned))
     }
     // The transaction commits, and so publishes, after the file has the checkpoint; if the commit fails, only the file has it.
-    yield* transaction(sql)(Effect.flatMap(stored, remember))
+    yield* transaction(sql)(Effect.flatMap(stored, recordSigned))
   })
 
   const seen = Effect.gen(function* () {
-    const head = yield* memory.remembered
+    const head = yield* signerState.largestSeen
     if (Option.isNone(head)) return Option.none<Seen>()
     const { origin, size } = head.value
     // A checkpoint of another log, or of an earlier name of this one, does not count.

@@ -2,18 +2,18 @@
 import { DateTime, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
-import { LogLost, LogUnnamed, objectionTime } from "../../../services/LogSequencer.ts"
+import { LogLost, LogUnnamed, resumeDelay } from "../../../services/LogSequencer.ts"
 import type { Continuation } from "../../../services/LogSequencer.ts"
 import { LogSigner } from "../../../services/LogSigner.ts"
 import { execute, timestamp, transaction } from "../sql.ts"
 import { keyLock } from "./identity.ts"
 import { logContinue } from "./entries.ts"
-import { originOf } from "./memory.ts"
-import { standingOf } from "./standing.ts"
-import type { Standing } from "./standing.ts"
+import { originOf } from "./signerState.ts"
+import { readLogState } from "./logState.ts"
+import type { LogState } from "./logState.ts"
 import { isPart } from "./tree.ts"
 
-const lostUnder = (origin: string, { size }: Standing, lost: number) =>
+const lostUnder = (origin: string, { size }: LogState, lost: number) =>
   new LogLost({
     detail: `A checkpoint of ${lost} entries was signed and seen, and the log of ${size} entries does not begin with it: whoever holds it could never be shown that the log ${origin} only grew. Restore a state of the database that has them, or let the log go on under another name (origin).`
   })
@@ -25,25 +25,25 @@ export const makeContinue = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const signer = yield* LogSigner
 
-  const goOn = Effect.fnUntraced(function* (said: {
+  const resume = Effect.fnUntraced(function* (request: {
     readonly reason: string
     readonly origin: Option.Option<string>
   }) {
-    const memory = yield* Effect.orElseSucceed(signer.memory, () => Option.none())
-    const known = Option.match(memory, { onNone: () => 0, onSome: ({ continuation }) => continuation })
+    const state = yield* Effect.orElseSucceed(signer.state, () => Option.none())
+    const known = Option.match(state, { onNone: () => 0, onSome: ({ continuation }) => continuation })
     const changes = Effect.gen(function* () {
       const now = yield* DateTime.now
       yield* execute(sql`select pg_advisory_xact_lock(${keyLock})`)
       // The lock keeps the log from growing, so no checkpoint under its old name gets larger than this size.
       yield* execute(sql`select from log_state for update`)
-      const found = yield* standingOf(sql)
+      const found = yield* readLogState(sql)
       const before = originOf(found)
       if (before === undefined) {
         return yield* new LogUnnamed({
           detail: "The log has not begun: no instance with the role jobs was started."
         })
       }
-      const renamed = Option.filter(said.origin, (name) => name !== before)
+      const renamed = Option.filter(request.origin, (name) => name !== before)
       if (Option.exists(renamed, (name) => found.names.includes(name))) {
         return yield* InvalidRequest.of("origin", "expected a name that the log has not had before")
       }
@@ -62,13 +62,13 @@ export const makeContinue = Effect.gen(function* () {
         root: found.root,
         lost_size: head?.size ?? null,
         lost_root: head?.root ?? null,
-        reason: said.reason,
+        reason: request.reason,
         continued_at: now
       }
       yield* execute(sql`
         insert into log_continuations (number, server, origin, size, root, lost_size, lost_root, reason, continued_at)
         values (${continued.number}, ${found.server}, ${continued.origin}, ${BigInt(found.size)}, ${found.root},
-                ${head === null ? null : BigInt(head.size)}, ${head?.root ?? null}, ${said.reason}, ${timestamp(now)})`)
+                ${head === null ? null : BigInt(head.size)}, ${head?.root ?? null}, ${request.reason}, ${timestamp(now)})`)
       yield* execute(
         sql`insert into log_pending (type, entry) values ('log.continue', ${logContinue(continued)})`
       )
@@ -85,7 +85,7 @@ export const makeContinue = Effect.gen(function* () {
         size: found.size,
         lost_size: continued.lost_size,
         continued_at: DateTime.formatIso(now),
-        in_force_at: DateTime.formatIso(DateTime.addDuration(now, objectionTime)),
+        in_force_at: DateTime.formatIso(DateTime.addDuration(now, resumeDelay)),
         fault
       }
       return continuation
@@ -93,5 +93,5 @@ export const makeContinue = Effect.gen(function* () {
     return yield* transaction(sql)(changes)
   })
 
-  return { goOn }
+  return { resume }
 })

@@ -5,7 +5,7 @@ import { SignerUnusable } from "../../../services/LogSigner.ts"
 import type { LogKeys } from "../../../services/LogSigner.ts"
 import { execute, findOne, findOption, orDie, timestamp, transaction } from "../sql.ts"
 import { keyRotate } from "./entries.ts"
-import { namesOf } from "./standing.ts"
+import { namesOf } from "./logState.ts"
 
 /** The advisory lock for naming the log, changing its key, and letting it go on; any fixed number. */
 export const keyLock = 4_280_771_003n

@@ -13,8 +13,8 @@ import { arrayParam, findAll, findOne, rowsOf, transaction, withStatementTimeout
 import { challengeClose } from "./entries.ts"
 import { emptyRoot, leafHash } from "./frontier.ts"
 import type { Frontier, FullNode } from "./frontier.ts"
-import type { makeMemory } from "./memory.ts"
-import { runOf, serverOf } from "./standing.ts"
+import type { makeSignerState } from "./signerState.ts"
+import { runOf, serverOf } from "./logState.ts"
 import { treeOfRoot } from "./tree.ts"
 
 /** A pending close; the sequencer composes its bytes, which contain indices. */
@@ -71,8 +71,8 @@ const leavesOf = ({ ids, leaves }: Backlog, closes: ReadonlyArray<ComposedClose>
 }
 
 export const makeSequence = Effect.fnUntraced(function* ({
-  requireRun
-}: Pick<Effect.Success<typeof makeMemory>, "requireRun">) {
+  authorizeRun
+}: Pick<Effect.Success<typeof makeSignerState>, "authorizeRun">) {
   const { client: sql } = yield* BackgroundClient
   const backlogRow = findOne(Backlog)
   const commitRows = findAll(Commits)
@@ -206,7 +206,7 @@ export const makeSequence = Effect.fnUntraced(function* ({
   /** Returns how many entries got an index. Fails without a change if the stored tree is not the expected one. */
   const sequence = Effect.gen(function* () {
     const found = yield* backlog
-    if (found.ids.length === 0 || found.fault !== null || !(yield* requireRun(found.run))) return 0
+    if (found.ids.length === 0 || found.fault !== null || !(yield* authorizeRun(found.run))) return 0
     const closes = yield* compose(found)
     const tree = yield* treeOf(found)
     const nodes = leavesOf(found, closes).flatMap((leaf) => tree.append(leaf))

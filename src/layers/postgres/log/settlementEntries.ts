@@ -6,9 +6,7 @@ import { insertChallengeNotices } from "../notices/insertNotices.ts"
 import { amendment, settlement } from "./entries.ts"
 import type { SettledPool, Voided } from "./entries.ts"
 
-/**
- * Adds the entry and the notice of a settlement or an amendment, within the transaction that wrote it and its scores.
- */
+/** Adds the entry and the notice of a settlement or an amendment, within the transaction that wrote it and its scores. */
 export const logSettlement = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, key: SettlementKey) {
   for (const { previous_version, reason, ...settled } of yield* settledChallenges(sql, [key])) {
     const [type, entry] =

@@ -8,7 +8,7 @@ import { checkpointText, isSignedBy, parseNote, parseVerifierKey } from "../../.
 import type { Verifier } from "../../../crypto/signedNote.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
-import { namesOf } from "../../log/standing.ts"
+import { namesOf } from "../../log/logState.ts"
 import type { Rotation } from "./tree.ts"
 
 const pageSize = 1000

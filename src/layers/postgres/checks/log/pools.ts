@@ -54,7 +54,7 @@ export interface End {
 const coefficients: ReadonlyArray<string> = Object.values(planCoefficients)
 
 /** The differences in the other columns of a winner's reward. */
-const wrongOf = (row: StakeRow): ReadonlyArray<string> => [
+const rewardProblems = (row: StakeRow): ReadonlyArray<string> => [
   ...(isSameDecimal(row.score, row.earned_by ?? "none")
     ? []
     : ["score is not what its prediction was given"]),
@@ -107,14 +107,14 @@ const checkRewards = (findings: Findings, { owners, pool, won }: Reading): void 
       findings.add(`${nameOf(row)}: it is on the winning bin, and has no reward`)
       continue
     }
-    for (const wrong of wrongOf(row)) findings.add(`${nameOf(row)}: ${wrong}`)
+    for (const wrong of rewardProblems(row)) findings.add(`${nameOf(row)}: ${wrong}`)
     if (row.reward + (row.withheld ?? 0n) !== earned[index]) {
       findings.add(`${nameOf(row)}: reward and withheld are not what its stake and score earned`)
     }
   }
 }
 
-const checkFigures = (findings: Findings, reading: Reading): void => {
+const checkTotals = (findings: Findings, reading: Reading): void => {
   const { end, pool, won } = reading
   const totals: ReadonlyArray<readonly [name: string, holds: boolean, what: string]> = [
     ["outcome", pool.outcome === (won.length > 0 ? "paid" : "void"), "what its stakes make it"],
@@ -170,7 +170,7 @@ export const makeAuditPools = Effect.gen(function* () {
     })
     const ended = (reading: Reading) => {
       checkRewards(findings, reading)
-      checkFigures(findings, reading)
+      checkTotals(findings, reading)
       const { outcome, paid, reward_pool, staked, stakes, winning_bin } = reading.pool
       const root = reading.tree.root()
       settled.set(reading.end.challenge_id, {

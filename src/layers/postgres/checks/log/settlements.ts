@@ -68,7 +68,7 @@ const Pending = Schema.Struct({
 })
 
 /** The values of a score that differ from what its prediction earned. */
-const wrongFigures = (score: Score): ReadonlyArray<string> => {
+const scoreProblems = (score: Score): ReadonlyArray<string> => {
   const { actual_value, categories, crps, predicted_std, predicted_value, reference_scale, skill, stated } =
     score
   const saysNumber = predicted_value !== null && predicted_std !== null
@@ -195,7 +195,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
           else {
             if (!score.revision_holds) findings.add(`${what}: revision is not the agent's last one`)
             if (!score.is_correct_holds) findings.add(`${what}: is_correct is not what its prediction was`)
-            for (const name of wrongFigures(score)) {
+            for (const name of scoreProblems(score)) {
               findings.add(`${what}: ${name} is not what its prediction earned`)
             }
           }

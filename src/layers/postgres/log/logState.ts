@@ -1,11 +1,11 @@
-/** How the log stands in the database, and on which server that is. */
+/** The state of the log in the database, and the identity of the database server. */
 import { Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { findOne } from "../sql.ts"
 
 /**
- * The server, the line of its history, and the database on it. The line (timeline) is another one after a promotion or a
- * restore to a moment. It is that of what is being written: `pg_control_checkpoint` tells of a promotion minutes later.
+ * Identifies the server, its timeline and the database. The timeline changes with a promotion and with a restore to a moment.
+ * It is read from the WAL being written, because `pg_control_checkpoint` shows a promotion minutes later.
  */
 export const serverOf = (sql: SqlClient.SqlClient) => sql`(
   select c.system_identifier || '/' || w.timeline_id || '/' || d.oid
@@ -14,20 +14,20 @@ export const serverOf = (sql: SqlClient.SqlClient) => sql`(
    cross join pg_database d
    where d.datname = current_database())`
 
-/** The server and its last start: connections are lost when it is restarted, also from an older state of its disk. */
+/** Identifies a run of the server by its last start, which changes also when it restarts from an older state of its disk. */
 export const runOf = (sql: SqlClient.SqlClient) => sql`${serverOf(sql)} || ' ' || pg_postmaster_start_time()`
 
 const Head = Schema.Struct({ size: Schema.Int, root: Schema.Uint8ArrayFromHex })
 
-const Standing = Schema.Struct({
+const LogState = Schema.Struct({
   server: Schema.String,
   run: Schema.String,
   size: Schema.Int,
   root: Schema.Uint8Array,
   fault: Schema.NullOr(Schema.String),
-  /** The names the log has had, the present one last; none before its first start. */
+  /** The names of the log, the present one last; none before the first start. */
   names: Schema.Array(Schema.String),
-  /** How many entries it had when it got its present name: checkpoints of so many or fewer carry an earlier one. */
+  /** The size at which the log got its present name: checkpoints of this size or smaller carry an earlier name. */
   renamed_at: Schema.Int,
   newest_key: Schema.NullOr(Schema.String),
   /** The note of the newest checkpoint. */
@@ -40,12 +40,12 @@ const Standing = Schema.Struct({
       continued_at: Schema.DateTimeUtcFromString
     })
   ),
-  /** What instances have seen of the log under its present name, and it did not have when they looked. */
+  /** The heads under the present name that an instance had seen and that the log did not have when they were compared. */
   lost: Schema.Array(Head)
 })
-export type Standing = typeof Standing.Type
+export type LogState = typeof LogState.Type
 
-const row = findOne(Standing)
+const row = findOne(LogState)
 
 /** The names of the log, the earliest first. */
 export const namesOf = (sql: SqlClient.SqlClient) => sql`(
@@ -54,7 +54,7 @@ export const namesOf = (sql: SqlClient.SqlClient) => sql`(
            union all select origin, number, size from log_continuations) n
    group by origin)`
 
-export const standingOf = (sql: SqlClient.SqlClient) =>
+export const readLogState = (sql: SqlClient.SqlClient) =>
   row(sql`
     with names as materialized ${namesOf(sql)},
     present as materialized (select origin, size from names order by number desc limit 1)
