@@ -35,7 +35,7 @@ type Instance = LogSequencer["Service"]
 
 const nothing = Option.none<SignerState>()
 
-/** An instance with the memory of the log that it starts with. */
+/** An instance with the signer state that it starts with. */
 const instance = Effect.fnUntraced(function* (
   initial: Option.Option<SignerState>,
   observed?: (newest: Option.Option<string>) => Effect.Effect<ReadonlyArray<ObservedHead>>
@@ -314,7 +314,7 @@ layer(testServices())("The heads that an instance shows", (it) => {
           yield* shown
           assert.strictEqual(yield* remembered, yield* newestSize)
         }
-        assert.strictEqual(witness.asked.length, 1)
+        assert.strictEqual(witness.requests.length, 1)
       })
   )
 })
@@ -483,26 +483,26 @@ describe("Others that have seen more of the log", () => {
     it.effect("An instance waits after an unproven claim, until an administrator lets it go on", () =>
       Effect.gen(function* () {
         const { sequencer: remembering, size } = yield* grown
-        const asked = yield* Ref.make(0)
+        const queries = yield* Ref.make(0)
         const { sequencer, start } = yield* instance(Option.some(used), () =>
           Effect.as(
-            Ref.update(asked, (times) => times + 1),
+            Ref.update(queries, (times) => times + 1),
             [{ by: "witness.test/w1", size: size + 100 }]
           )
         )
         yield* sequencer.verifyAtStart
-        assert.strictEqual(yield* Ref.get(asked), 0)
+        assert.strictEqual(yield* Ref.get(queries), 0)
         yield* waits(
           sequencer,
           /^witness\.test\/w1 has attested \d+ entries, and the log has \d+: this instance/
         )
         yield* pass(sequencer)
-        assert.strictEqual(yield* Ref.get(asked), 1)
+        assert.strictEqual(yield* Ref.get(queries), 1)
         yield* keeps(remembering)
         yield* resume(sequencer)
         yield* TestClock.adjust("20 seconds")
         yield* keeps(sequencer)
-        assert.strictEqual(yield* Ref.get(asked), 1)
+        assert.strictEqual(yield* Ref.get(queries), 1)
         // A new start asks again.
         yield* waits(yield* start, /has attested/)
       })
@@ -545,23 +545,23 @@ layer(testServices())("Requests to others for what they have seen", (it) => {
           Effect.map((built) => Context.get(built, LogObservers))
         )
       const AUSPEX_LOG_WITNESSES = [behind, ahead, away].map((each) => each.setting).join(", ")
-      const asked = yield* observers({ AUSPEX_BASE_URL: site.url, AUSPEX_LOG_WITNESSES })
+      const observing = yield* observers({ AUSPEX_BASE_URL: site.url, AUSPEX_LOG_WITNESSES })
       const told = [
         { by: `${site.url}/log/checkpoint`, note },
         { by: "witness.test/w2", size: size + 5 }
       ]
-      assert.deepStrictEqual(yield* asked.ask(Option.some(note)), told)
+      assert.deepStrictEqual(yield* observing.ask(Option.some(note)), told)
       // A witness that has attested the very same says nothing of it; one with another tree of the size does.
       behind.heads.set(origin, { size, root: Buffer.from(root).toString("base64") })
-      assert.deepStrictEqual(yield* asked.ask(Option.some(note)), told)
+      assert.deepStrictEqual(yield* observing.ask(Option.some(note)), told)
       behind.heads.set(origin, { size, root: "another" })
-      assert.deepStrictEqual((yield* asked.ask(Option.some(note)))[1], { by: "witness.test/w1", size })
+      assert.deepStrictEqual((yield* observing.ask(Option.some(note)))[1], { by: "witness.test/w1", size })
       site.behave(() => Promise.resolve({ status: 404, body: "{}" }))
       const nobody = yield* observers({ AUSPEX_BASE_URL: "http://127.0.0.1:1" })
       assert.deepStrictEqual(yield* nobody.ask(Option.some(note)), [])
       // Where nothing has been signed yet there is nothing to show to witnesses.
       site.behave()
-      assert.deepStrictEqual(yield* asked.ask(Option.none()), told.slice(0, 1))
+      assert.deepStrictEqual(yield* observing.ask(Option.none()), told.slice(0, 1))
     })
   )
 })

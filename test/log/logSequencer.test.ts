@@ -164,14 +164,14 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
 const faulty = testServices()
 
 layer(faulty)("A log with a fault", (it) => {
-  /** A sequencer that has signed some entries, and its memory of them. */
+  /** A sequencer that has signed some entries, and its state. */
   const grown = Effect.gen(function* () {
     const state = yield* Ref.make(Option.some(used))
     const sequencer = yield* anotherSequencer({ state })
     yield* addPending(300)
     yield* pass(sequencer)
     assert.isNull(yield* sequencer.fault)
-    /** The sequencer's memory from now on. */
+    /** Changes the checkpoint in the sequencer's state. */
     const remembers = (change: (seen: Checkpoint) => Checkpoint) =>
       Ref.update(
         state,

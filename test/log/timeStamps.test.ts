@@ -15,7 +15,7 @@ import { nonceOf, timeStampFault, timeStampQuery } from "../../src/layers/witnes
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Witnesses } from "../../src/services/Witnesses.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
-import type { Behaviour, Asked, FakeServer, Reply } from "../support/log/fakeServer.ts"
+import type { Behaviour, ReceivedRequest, FakeServer, Reply } from "../support/log/fakeServer.ts"
 import type { Rfc6962Tree } from "../support/log/rfc6962.ts"
 import { makeEntries, publish } from "../support/log/syntheticLog.ts"
 import { telemetryRecorder, TelemetryRecorder } from "../support/telemetryRecorder.ts"
@@ -109,7 +109,7 @@ interface TimeStampAuthority extends FakeServer {
 const makeTimeStampAuthority = Effect.fnUntraced(function* () {
   const folder = yield* makeFolder()
   const at = (name: string) => join(folder, name)
-  const work = async ({ body, headers }: Asked): Promise<Reply> => {
+  const work = async ({ body, headers }: ReceivedRequest): Promise<Reply> => {
     if (headers["content-type"] !== "application/timestamp-query") return { status: 415 }
     await writeFile(at("query.tsq"), body)
     const signer = ["-signer", "tsa.pem", "-inkey", "tsa.key", "-config", "openssl.cnf"]
@@ -127,8 +127,8 @@ const makeTimeStampAuthority = Effect.fnUntraced(function* () {
     Effect.promise(async () => {
       await writeFile(at("checked.tsr"), reply)
       await writeFile(at("checked.txt"), stamped)
-      const asked = ["ts", "-verify", "-in", "checked.tsr", "-data", "checked.txt", "-CAfile", "root.pem"]
-      return run("openssl", asked, { cwd: folder }).then(
+      const command = ["ts", "-verify", "-in", "checked.tsr", "-data", "checked.txt", "-CAfile", "root.pem"]
+      return run("openssl", command, { cwd: folder }).then(
         ({ stdout }) => stdout.trim(),
         () => "Verification: FAILED"
       )
@@ -196,11 +196,11 @@ const answering =
 
 /** A right answer to another question. */
 const answeringTo =
-  (change: (asked: TimeStampReq) => void): Behaviour =>
-  (asked, work) => {
-    const request = AsnConvert.parse(asked.body, TimeStampReq)
+  (change: (request: TimeStampReq) => void): Behaviour =>
+  (received, work) => {
+    const request = AsnConvert.parse(received.body, TimeStampReq)
     change(request)
-    return work({ ...asked, body: Buffer.from(AsnConvert.serialize(request)) })
+    return work({ ...received, body: Buffer.from(AsnConvert.serialize(request)) })
   }
 
 /** The authority's answer, changed. */
@@ -271,7 +271,7 @@ describe.skipIf(!hasOpenssl)("Time stamps with OpenSSL", () => {
         yield* publish(tree, 5)
         yield* publish(tree, 10)
         yield* stamp
-        assert.strictEqual(authority.asked[0]?.path, "/tsr?policy=1")
+        assert.strictEqual(authority.requests[0]?.path, "/tsr?policy=1")
         assert.strictEqual((yield* get("/log/timestamps")).text, "10\n")
         const reply = yield* bytesOf("/log/timestamp/10")
         assert.strictEqual(reply.headers.get("content-type"), "application/timestamp-reply")
@@ -290,7 +290,7 @@ describe.skipIf(!hasOpenssl)("Time stamps with OpenSSL", () => {
       Effect.gen(function* () {
         const { authority, tree } = yield* afresh
         yield* stamp
-        assert.lengthOf(authority.asked, 0)
+        assert.lengthOf(authority.requests, 0)
         for (const size of [10, 20]) {
           yield* publish(tree, size)
           yield* stamp
@@ -298,12 +298,12 @@ describe.skipIf(!hasOpenssl)("Time stamps with OpenSSL", () => {
           yield* stamp
           yield* TestClock.adjust("1 minute")
         }
-        assert.lengthOf(authority.asked, 2)
+        assert.lengthOf(authority.requests, 2)
         for (let hour = 0; hour < 3; hour++) {
           yield* stamp
           yield* TestClock.adjust("1 hour")
         }
-        assert.lengthOf(authority.asked, 2)
+        assert.lengthOf(authority.requests, 2)
         assert.strictEqual((yield* get("/log/timestamps")).text, "20\n10\n")
       })
     )
@@ -316,7 +316,7 @@ describe.skipIf(!hasOpenssl)("Time stamps with OpenSSL", () => {
           yield* stamp
           yield* TestClock.adjust("1 hour")
         }
-        const requests = authority.asked.map(({ body }) => AsnConvert.parse(body, TimeStampReq))
+        const requests = authority.requests.map(({ body }) => AsnConvert.parse(body, TimeStampReq))
         const nonces = requests.map(({ nonce = new ArrayBuffer(0) }) => Buffer.from(nonce).toString("hex"))
         assert.strictEqual(new Set(nonces).size, 2)
         for (const nonce of nonces) assert.lengthOf(nonce, 32)
@@ -388,7 +388,7 @@ describe.skipIf(!hasOpenssl)("Time stamps with OpenSSL", () => {
           const state = yield* stateOf
           assert.match(state?.failure ?? "", reason)
           assert.deepInclude(state, { size: 0, failures: 3 })
-          assert.lengthOf(authority.asked, 3)
+          assert.lengthOf(authority.requests, 3)
           assert.strictEqual((yield* get("/log/timestamps")).text, "")
           assert.lengthOf(logged(), 1)
           authority.behave()
@@ -404,7 +404,7 @@ describe.skipIf(!hasOpenssl)("Time stamps with OpenSSL", () => {
         yield* publish(tree, 10)
         authority.behave(() => new Promise(() => {}))
         const asking = yield* Effect.forkChild(stamp)
-        yield* authority.wasAsked(1)
+        yield* authority.received(1)
         yield* TestClock.adjust("20 seconds")
         yield* Fiber.join(asking)
         assert.strictEqual((yield* stateOf)?.failure, "it took longer than 20 s")

@@ -137,11 +137,11 @@ layer(testServer({ swap: slowAudit }))("A long audit", (it) => {
   it.effect("A long audit sends spaces before its JSON, so that nobody takes the silence for an end", () =>
     Effect.gen(function* () {
       const { onText, until } = heartbeat()
-      const asked = yield* Effect.forkChild(get(path, { token: testAdminToken, onText }))
+      const request = yield* Effect.forkChild(get(path, { token: testAdminToken, onText }))
       yield* Deferred.await(slow.begun)
       yield* until(2)
       yield* Deferred.succeed(slow.end, report)
-      const answer = yield* Fiber.join(asked)
+      const answer = yield* Fiber.join(request)
       assert.strictEqual(answer.status, 200)
       assert.match(answer.headers.get("content-type") ?? "", /^application\/json/)
       assert.match(answer.text, /^ {2,}\{/)

@@ -53,10 +53,10 @@ layer(world, { excludeTestServices: true })("A log with a silent witness", (it) 
         assert.strictEqual(yield* cosigned(size, sound), 2)
       }
       assert.deepStrictEqual(
-        sound.asked.map(({ body }) => body.toString("utf8").split("\n")[0]),
+        sound.requests.map(({ body }) => body.toString("utf8").split("\n")[0]),
         ["old 0", "old 1"]
       )
-      assert.lengthOf(silent.asked, 1)
+      assert.lengthOf(silent.requests, 1)
     })
   )
 })

@@ -209,7 +209,7 @@ layer(world)("Witnesses of the log", (it) => {
         const { lines, text } = linesUnder(yield* served)
         assert.lengthOf(lines, 2)
         assert.isTrue(isCosignedBy(first.verifierKey, text, lines[1] ?? ""))
-        const [request] = first.asked
+        const [request] = first.requests
         assert.strictEqual(request?.path, "/add-checkpoint")
         assert.strictEqual(request?.body.toString("utf8"), `old 0\n\n${note}`)
         assert.notProperty(request?.headers ?? {}, "traceparent")
@@ -225,7 +225,7 @@ layer(world)("Witnesses of the log", (it) => {
           yield* ask
         }
         assert.deepStrictEqual(
-          first.asked.map(({ body }) => headOf(body)[0]),
+          first.requests.map(({ body }) => headOf(body)[0]),
           [0, ...sizes.slice(0, -1)].map((size) => `old ${size}`)
         )
         assert.deepStrictEqual(
@@ -239,11 +239,11 @@ layer(world)("Witnesses of the log", (it) => {
       Effect.gen(function* () {
         const { first, tree } = yield* afresh
         yield* ask
-        assert.lengthOf(first.asked, 0)
+        assert.lengthOf(first.requests, 0)
         for (const size of [10, 20, 40]) yield* publish(tree, size)
         yield* ask
         yield* ask
-        assert.lengthOf(first.asked, 1)
+        assert.lengthOf(first.requests, 1)
         assert.deepStrictEqual(yield* kept, [{ size: 40, witness: "witness.test/w1" }])
       })
     )
@@ -269,7 +269,7 @@ layer(world)("Witnesses of the log", (it) => {
             const [row] = yield* due
             assert.isAtMost(DateTime.toEpochMillis(row?.due_at ?? now) - DateTime.toEpochMillis(now), 600_000)
           }
-          assert.lengthOf(first.asked, 2)
+          assert.lengthOf(first.requests, 2)
         })
     )
 
@@ -286,17 +286,17 @@ layer(world)("Witnesses of the log", (it) => {
           return work()
         })
         const asking = yield* Effect.forkChild(ask)
-        yield* first.wasAsked(1)
+        yield* first.received(1)
         for (const size of [20, 30]) {
           yield* publish(tree, size)
           yield* Effect.all([replica, ask], { concurrency: 2 })
         }
-        assert.lengthOf(first.asked, 1)
+        assert.lengthOf(first.requests, 1)
         first.behave()
         release.now?.()
         yield* Fiber.join(asking)
         yield* Effect.all([replica, ask], { concurrency: 2 })
-        assert.lengthOf(first.asked, 2)
+        assert.lengthOf(first.requests, 2)
         assert.deepStrictEqual(
           (yield* kept).map(({ size }) => size),
           [10, 30]
@@ -310,11 +310,11 @@ layer(world)("Witnesses of the log", (it) => {
         yield* publish(tree, 10)
         first.behave(() => new Promise(() => {}))
         const dying = yield* Effect.forkChild(ask)
-        yield* first.wasAsked(1)
+        yield* first.received(1)
         yield* Fiber.interrupt(dying)
         first.behave()
         yield* ask
-        assert.lengthOf(first.asked, 1)
+        assert.lengthOf(first.requests, 1)
         yield* TestClock.adjust("1 minute")
         yield* ask
         assert.lengthOf(yield* kept, 1)
@@ -337,7 +337,7 @@ layer(world)("Witnesses of the log", (it) => {
         yield* publish(tree, 40)
         yield* ask
         assert.deepStrictEqual(
-          first.asked.map(({ body }) => headOf(body)[0]),
+          first.requests.map(({ body }) => headOf(body)[0]),
           ["old 0", "old 10", "old 20", "old 10", "old 30", "old 0"]
         )
         assert.lengthOf(yield* kept, 4)
@@ -358,7 +358,7 @@ layer(world)("Witnesses of the log", (it) => {
         yield* TestClock.adjust("5 seconds")
         yield* ask
         assert.deepStrictEqual(
-          first.asked.map(({ body }) => headOf(body)),
+          first.requests.map(({ body }) => headOf(body)),
           [["old 0"], ["old 0"], ["old 10"]]
         )
         assert.lengthOf(yield* kept, 1)
@@ -398,7 +398,7 @@ layer(world)("Witnesses of the log", (it) => {
         yield* publish(tree, 10)
         first.behave(() => new Promise(() => {}))
         const asking = yield* Effect.forkChild(ask)
-        yield* first.wasAsked(1)
+        yield* first.received(1)
         yield* TestClock.adjust("10 seconds")
         yield* Fiber.join(asking)
         assert.strictEqual((yield* stateOfFirst)?.failure, "it took longer than 10 s")
@@ -415,8 +415,8 @@ layer(world)("Witnesses of the log", (it) => {
           yield* ask
           yield* TestClock.adjust("10 minutes")
         }
-        assert.lengthOf(first.asked, 5)
-        assert.lengthOf(elsewhere.asked, 0)
+        assert.lengthOf(first.requests, 5)
+        assert.lengthOf(elsewhere.requests, 0)
       })
     )
 
@@ -429,22 +429,22 @@ layer(world)("Witnesses of the log", (it) => {
           first.behave(answering(503))
           const attempts: Array<number> = []
           for (let second = 0; second <= 2600; second += 5) {
-            const before = first.asked.length
+            const before = first.requests.length
             yield* ask
-            if (first.asked.length > before) attempts.push(second)
+            if (first.requests.length > before) attempts.push(second)
             yield* TestClock.adjust("5 seconds")
           }
           assert.deepStrictEqual(attempts, [0, 5, 15, 35, 75, 155, 315, 635, 1235, 1835, 2435])
           first.behave(answering(429, "", { "retry-after": "1800" }))
           yield* TestClock.adjust("10 minutes")
           yield* ask
-          const times = first.asked.length
+          const times = first.requests.length
           yield* TestClock.adjust("29 minutes")
           yield* ask
-          assert.lengthOf(first.asked, times)
+          assert.lengthOf(first.requests, times)
           yield* TestClock.adjust("1 minute")
           yield* ask
-          assert.lengthOf(first.asked, times + 1)
+          assert.lengthOf(first.requests, times + 1)
         })
     )
 
@@ -457,11 +457,11 @@ layer(world)("Witnesses of the log", (it) => {
           yield* Witnesses.use(({ all }) => Effect.succeed(all)),
           (each) => Effect.forkChild(each.ask)
         )
-        yield* first.wasAsked(1)
+        yield* first.received(1)
         if (other !== undefined) yield* Fiber.join(other)
         yield* publish(tree, 20)
         yield* askAll
-        assert.lengthOf(first.asked, 1)
+        assert.lengthOf(first.requests, 1)
         const { lines, text } = linesUnder(yield* served)
         assert.isTrue(isCosignedBy(second.verifierKey, text, lines[1] ?? ""))
         assert.deepStrictEqual(

@@ -195,7 +195,7 @@ it.effect.each([
     const firstPrint = asked(place)
     const refused = yield* Effect.flip(firstPrint("CPI", "2026-03", "index"))
     assert.strictEqual(refused.kind, "unavailable")
-    assert.lengthOf(place.asked, 3)
+    assert.lengthOf(place.requests, 3)
   })
 )
 
@@ -237,7 +237,7 @@ it.effect("The first print is proposed to administrators, once, and the challeng
     yield* Effect.gen(function* () {
       const challenge = yield* newMacro(march)
       yield* run
-      assert.lengthOf(place.asked, 0)
+      assert.lengthOf(place.requests, 0)
       yield* moveTo(plus(release, "1 minute"))
       yield* run
       assert.deepStrictEqual(yield* proposals, [])
@@ -251,9 +251,9 @@ it.effect("The first print is proposed to administrators, once, and the challeng
         released_on: "2026-04-10"
       })
       assert.lengthOf(others, 0)
-      const questions = place.asked.length
+      const questions = place.requests.length
       yield* run
-      assert.strictEqual(place.asked.length, questions)
+      assert.strictEqual(place.requests.length, questions)
       assert.deepStrictEqual(yield* statusOf(challenge), ["closed", null])
       yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.3))
       assert.deepStrictEqual(yield* proposals, [])

@@ -3,7 +3,7 @@ import { createServer } from "node:http"
 import type { IncomingHttpHeaders } from "node:http"
 import { Effect } from "effect"
 
-export interface Asked {
+export interface ReceivedRequest {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
@@ -16,24 +16,27 @@ export interface Reply {
 }
 
 /** The behaviour that replaces its work; `work` does that work, with all its effects, as if this had been asked. */
-export type Behaviour = (asked: Asked, work: (asked?: Asked) => Promise<Reply>) => Promise<Reply>
+export type Behaviour = (
+  request: ReceivedRequest,
+  work: (request?: ReceivedRequest) => Promise<Reply>
+) => Promise<Reply>
 
 export interface FakeServer {
   readonly url: string
   /** The requests so far, oldest first. */
-  readonly asked: ReadonlyArray<Asked>
+  readonly requests: ReadonlyArray<ReceivedRequest>
   /** Forgets the requests so far. */
   readonly forget: () => void
   /** Returns once it has had this many requests in all. */
-  readonly wasAsked: (times: number) => Effect.Effect<void>
+  readonly received: (times: number) => Effect.Effect<void>
   /** Sets the behaviour from now on; without one it works. */
   readonly behave: (behaviour?: Behaviour) => void
 }
 
-export const fakeServer = (work: (asked: Asked) => Promise<Reply>) =>
+export const fakeServer = (work: (request: ReceivedRequest) => Promise<Reply>) =>
   Effect.acquireRelease(
     Effect.callback<FakeServer & { readonly close: Effect.Effect<void> }>((resume) => {
-      const asked: Array<Asked> = []
+      const requests: Array<ReceivedRequest> = []
       const waiting = new Set<() => void>()
       let behaviour: Behaviour | undefined
       const server = createServer((request, response) => {
@@ -42,7 +45,7 @@ export const fakeServer = (work: (asked: Asked) => Promise<Reply>) =>
         request.on("end", () => {
           const body = Buffer.concat(chunks)
           const question = { path: request.url ?? "", headers: request.headers, body }
-          asked.push(question)
+          requests.push(question)
           for (const look of waiting) look()
           const answer =
             behaviour === undefined ? work(question) : behaviour(question, (as = question) => work(as))
@@ -53,10 +56,10 @@ export const fakeServer = (work: (asked: Asked) => Promise<Reply>) =>
             )
         })
       })
-      const wasAsked = (times: number) =>
+      const received = (times: number) =>
         Effect.callback<void>((done) => {
           const look = () => {
-            if (asked.length < times) return
+            if (requests.length < times) return
             waiting.delete(look)
             done(Effect.void)
           }
@@ -74,9 +77,9 @@ export const fakeServer = (work: (asked: Asked) => Promise<Reply>) =>
           behaviour = next
         }
         const forget = () => {
-          asked.length = 0
+          requests.length = 0
         }
-        resume(Effect.succeed({ forget, url: `http://127.0.0.1:${port}`, asked, wasAsked, behave, close }))
+        resume(Effect.succeed({ forget, url: `http://127.0.0.1:${port}`, requests, received, behave, close }))
       })
     }),
     ({ close }) => close

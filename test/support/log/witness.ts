@@ -6,7 +6,7 @@ import { createHash, createPublicKey, generateKeyPairSync, sign, verify } from "
 import type { KeyObject } from "node:crypto"
 import { Effect } from "effect"
 import { fakeServer } from "./fakeServer.ts"
-import type { Asked, FakeServer, Reply } from "./fakeServer.ts"
+import type { ReceivedRequest, FakeServer, Reply } from "./fakeServer.ts"
 import { rootsByConsistency } from "./rfc6962.ts"
 
 interface LogKey {
@@ -107,7 +107,7 @@ export const makeWitness = Effect.fnUntraced(function* (name: string, logKeys: R
   }
   const heads = new Map<string, Head>()
   const logs = logKeys.map(logKey)
-  const work = ({ body, path }: Asked): Promise<Reply> =>
+  const work = ({ body, path }: ReceivedRequest): Promise<Reply> =>
     Promise.resolve(
       path === "/add-checkpoint" ? judge(body.toString("utf8"), { cosign, heads, logs }) : { status: 404 }
     )

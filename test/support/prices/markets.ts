@@ -273,7 +273,7 @@ export const markets = Effect.fnUntraced(function* (now: () => number) {
       server.forget()
     },
     askedOf: (place) =>
-      server.asked.map(({ path }) => path).filter((path) => path.startsWith(`/${hosts[place]}/`)),
+      server.requests.map(({ path }) => path).filter((path) => path.startsWith(`/${hosts[place]}/`)),
     outbound: Layer.succeed(Outbound, (input, init) => {
       const { host, pathname, search } = new URL(input instanceof Request ? input.url : input)
       return globalThis.fetch(`${server.url}/${host}${pathname}${search}`, init)

@@ -1,4 +1,4 @@
-/** The three audits. No module of another area imports this one: recording and settling never depend on it. */
+/** The three audits. Only `layer.ts` imports this area, so recording and settling never depend on it. */
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Audit } from "../../../services/Audit.ts"

@@ -18,7 +18,7 @@ import { calibrationOf, forecastScore, numericScore, statedForecast } from "../s
 
 const maxReported = 100
 
-/** A claim that finds its rows locked by a settlement leaves them to a job, which marks them as verified within this time. */
+/** A later claim is not checked: if a settlement holds the agent's rows during the claim, a job marks them as verified. */
 const confirmedAfter = { hours: 1 }
 
 export const verifyStats = Effect.gen(function* () {

@@ -34,7 +34,7 @@ const failures = Metric.counter("log_passes_failed_total", {
 
 const maxCounted = 100_000
 
-/** So many failures in a row are reported. The pass after a single failure makes up for it. */
+/** The minimum of failures in a row that is reported. The pass after a single failure makes up for it. */
 const threshold = 3
 
 const maxReason = 200
