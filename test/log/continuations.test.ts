@@ -324,7 +324,7 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
   const loss = Effect.gen(function* () {
     const { size } = yield* grown
     const checkpoint = yield* signed(size + 7)
-    return { size, checkpoint, initial: Option.some({ ...used, checkpoint: Option.some(checkpoint) }) }
+    return { size, checkpoint, remembers: Option.some({ ...used, checkpoint: Option.some(checkpoint) }) }
   })
 
   layer(testServices())("A loss that an instance knows that keeps no log", (it) => {

@@ -146,9 +146,9 @@ it.effect("A symbol that every exchange delisted is unknown, and the others are 
       const refused = yield* refusal("BTC", lastHours(2))
       assert.strictEqual(refused.kind, "unknown")
       assert.include(refused.reason, "BTC/USD")
-      const asked = place.asked.length
+      const requests = place.requests.length
       yield* read("ETH", lastHours(2))
-      assert.isAbove(place.asked.length, asked)
+      assert.isAbove(place.requests.length, requests)
     })
   )
 )
