@@ -63,8 +63,8 @@ const make = Effect.gen(function* () {
        order by agent_id`)
   })
 
-  /** Of an amended day the sums of everybody who has a score of it are made anew, since each day's evidence builds on those before. */
-  const recount = Effect.fnUntraced(function* (amended: ReadonlyArray<typeof Due.Type>) {
+  /** After an amendment, recomputes all sums of every agent scored on that day: evidence is sequential. */
+  const recomputeFromDay = Effect.fnUntraced(function* (amended: ReadonlyArray<typeof Due.Type>) {
     const { last } = yield* counted(sql`select max(day)::text as last from skill_days`)
     if (last === null) return
     for (const { day } of amended) yield* countQuestions(sql, { after: dayBefore(day), to: day })
@@ -114,7 +114,7 @@ const make = Effect.gen(function* () {
         const found = yield* due
         const amended = found.filter((each) => each.amended)
         if (amended.length > 0) {
-          yield* recount(amended)
+          yield* recomputeFromDay(amended)
           yield* Effect.forEach(amended, noteDay)
           return amended
         }
