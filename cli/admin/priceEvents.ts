@@ -1,8 +1,9 @@
 /** Questions that hourly candles decide. */
-import { DateTime, Effect, Option } from "effect"
+import { DateTime, Effect, Option, Record, Struct } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { PriceEventKind, PriceEventStatus } from "../../src/services/domain/Challenge.ts"
 import type { PriceEvent } from "../../src/services/domain/Challenge.ts"
+import { eachLevel, inWords, levelNames } from "../../src/services/domain/kinds.ts"
 import { moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
 import { amendPriceEvent, results } from "./results.ts"
@@ -68,9 +69,8 @@ const create = Command.make(
         "The midnight (UTC) that ends the day, or on a Monday the week; for a barrier any hour"
       )
     ),
-    level: Flag.Finite("level").pipe(
-      Flag.withDescription("The level of a barrier or threshold"),
-      Flag.optional
+    ...eachLevel((name) =>
+      Flag.Finite(name).pipe(Flag.withDescription(`The ${name} of ${inWords.withLevel(name)}`), Flag.optional)
     ),
     windowFrom: Flag.String("window-from").pipe(
       Flag.withDescription("The first hour that counts for a barrier; default: the next one"),
@@ -93,7 +93,7 @@ const create = Command.make(
         asset: wanted.asset,
         deadline: yield* instantOf("deadline", wanted.deadline, now),
         resolve_at: yield* instantOf("resolve-at", wanted.resolveAt, now),
-        ...(Option.isSome(wanted.level) && { level: wanted.level.value }),
+        ...Record.getSomes(Struct.pick(wanted, levelNames)),
         ...(Option.isSome(wanted.windowFrom) && {
           window_from: yield* instantOf("window-from", wanted.windowFrom.value, now)
         }),

@@ -5,7 +5,7 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { ChallengeType, Direction, MacroValue } from "./domain/Challenge.ts"
+import { ChallengeType, Direction, MacroValue, levelFields } from "./domain/Challenge.ts"
 import type { ChallengeState } from "./domain/Challenge.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { ChallengeId } from "./domain/ids.ts"
@@ -47,7 +47,7 @@ export const SettledChallenge = Schema.Struct({
   open_price: Schema.NullOr(Schema.Finite),
   close_price: Schema.NullOr(Schema.Finite),
   dead_zone_pct: Schema.NullOr(Schema.Finite),
-  level: Schema.NullOr(Schema.Finite).annotate({ description: "of barrier and threshold" }),
+  ...levelFields,
   actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "of numeric questions" }),
   reference_scale: Schema.NullOr(Schema.Finite),
   settlement: SettlementRecord,

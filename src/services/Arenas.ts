@@ -7,7 +7,7 @@ import { Context, Schema } from "effect"
 import type { DateTime, Effect, Result } from "effect"
 import { SettlementRecord, SettlementVersion } from "./Amendments.ts"
 import type { NewAnswer } from "./domain/Answer.ts"
-import { AnyStatus, ChallengeType, Direction, MacroBin } from "./domain/Challenge.ts"
+import { AnyStatus, ChallengeType, Direction, MacroBin, levelFields } from "./domain/Challenge.ts"
 import type {
   ActiveChallenges,
   AnyChallenge,
@@ -137,7 +137,7 @@ export const Results = Schema.Struct({
   deadline: Timestamp,
   release_at: Schema.NullOr(Timestamp).annotate({ description: "macro: when the value is expected" }),
   result: Schema.NullOr(Direction).annotate({ description: "null for numeric questions" }),
-  level: Schema.NullOr(Schema.Finite).annotate({ description: "of barrier and threshold" }),
+  ...levelFields,
   open_price: Schema.NullOr(Schema.Finite),
   close_price: Schema.NullOr(Schema.Finite).annotate({
     description: "of a barrier the price nearest to its level"

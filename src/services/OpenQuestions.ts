@@ -10,7 +10,8 @@ import {
   MacroBin,
   OrderedCategory,
   PriceEventKind,
-  ReferenceForecast
+  ReferenceForecast,
+  levelFields
 } from "./domain/Challenge.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { ChallengeId, EventId, PredictionId } from "./domain/ids.ts"
@@ -126,7 +127,7 @@ export const OpenQuestion = Schema.Struct({
   dead_zone_pct: Schema.NullOr(Schema.Finite).annotate({
     description: "directional: a move of at most so many percent is neutral"
   }),
-  level: Schema.NullOr(Schema.Finite).annotate({ description: "of barrier and threshold" }),
+  ...levelFields,
   window_from: Schema.NullOr(Timestamp).annotate({
     description: "barrier: when the first candle opens that counts"
   }),

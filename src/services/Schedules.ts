@@ -20,22 +20,14 @@ import {
 import { pageSchema } from "./domain/paging.ts"
 import type { Page } from "./domain/paging.ts"
 import type { QuestionFilter } from "./OpenQuestions.ts"
+import type { WeeklyName } from "../scoring/kinds/facts.ts"
 
 /** What an operator switches on and off. */
 export const scheduleNames = ["session", "flash", "ladder", "price_event", "macro"] as const
 export type ScheduleName = (typeof scheduleNames)[number]
 
 /** What is made at most once a target and period: a schedule, or one of the questions that it asks. */
-export type ScheduledKind =
-  | "session"
-  | "flash"
-  | keyof typeof ladderHours
-  | "numeric_close"
-  | "threshold"
-  | "count_days"
-  | "barrier_up"
-  | "barrier_down"
-  | "macro"
+export type ScheduledKind = "session" | "flash" | keyof typeof ladderHours | WeeklyName | "macro"
 
 export interface Scheduled {
   readonly kind: ScheduledKind

@@ -1,4 +1,5 @@
 /** The bytes of each type of entry: a change of them changes what strangers have verified. */
+import { eachLevel } from "../../src/scoring/kinds/facts.ts"
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -33,7 +34,7 @@ const noOtherTerms = {
   categories: null,
   reference: null,
   reward_pool: null,
-  level: null,
+  ...eachLevel(() => null),
   window_from: null,
   pool_owner_rule: null,
   rule_version: null
@@ -63,7 +64,7 @@ const settled = {
   result: "bullish",
   open_price: "2050.1",
   reference_scale: null,
-  level: null,
+  ...eachLevel(() => null),
   observation: "2061",
   dead_zone_pct: "0.3",
   source: "admin 1h candle",

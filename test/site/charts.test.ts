@@ -50,7 +50,7 @@ describe("A chart", () => {
             from: at(0),
             deadline: at(0),
             resolveAt: at(5),
-            level: 101.5,
+            levels: [{ name: "level", price: 101.5 }],
             touchedSince: at(touchedSince)
           },
           { from: DateTime.makeUnsafe(0), points, stretch: 3_600_000 }

@@ -1,4 +1,5 @@
 /** Questions made from fields, as texts of the API and as titles of pages. */
+import { eachLevel } from "../../src/scoring/kinds/facts.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { allMessages } from "../../src/http/site/messages/messages.ts"
@@ -58,6 +59,7 @@ layer(testServer())("A question", (it) => {
       asset: "DXY",
       name: "US dollar index",
       event_title: null,
+      ...eachLevel(() => null),
       level: 104.5,
       period: null,
       resolve_at: "2026-03-03T00:00:00.000Z",
@@ -67,6 +69,7 @@ layer(testServer())("A question", (it) => {
     const terms = {
       target: "DXY",
       targetName: "US dollar index",
+      ...eachLevel(() => null),
       level: "104.5",
       period: null,
       resolveAt: Date.parse(asked.resolve_at)

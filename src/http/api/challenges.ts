@@ -53,6 +53,7 @@ import {
   idempotentRequestHeaders
 } from "./middleware.ts"
 import { TooManyRequestsResponse } from "../errors.ts"
+import { inWords } from "../../services/domain/kinds.ts"
 
 /** Only macro challenges have a pool. */
 const noPoolThere = { amount: noPool }
@@ -250,7 +251,7 @@ export class PriceEventsApi extends HttpApiGroup.make("priceEvents")
       .annotate(OpenApi.Summary, "Answer a price-event question, or replace the answer (200)")
       .annotate(
         OpenApi.Description,
-        "barrier and threshold take direction and confidence, and is_revision true to change them; numeric_close and count_days take predicted_value and predicted_std, and the last ones sent count. The scope of the asset must be subscribed."
+        `${inWords.yesNo} take direction and confidence, and is_revision true to change them; ${inWords.number} take predicted_value and predicted_std, and the last ones sent count. The scope of the asset must be subscribed.`
       )
       .middleware(IdempotentRequest)
   )

@@ -9,7 +9,7 @@ import { askedName, chineseName, chineseVoid, inUtc, inUtcChinese } from "../wor
 import { candleFacts } from "./facts.ts"
 import type { Candle } from "../candles.ts"
 import type { CandleKind, Decision, FieldProblem, Wanted } from "./kind.ts"
-import { candleTerms, ruleOf, withLevel } from "./priceEvent.ts"
+import { candleTerms, ruleOf, levelProblems, withoutScale } from "./priceEvent.ts"
 
 export interface BarrierTerms {
   readonly level: string
@@ -102,7 +102,7 @@ export const barrier: CandleKind<BarrierTerms> = {
   logged: candleTerms,
   problems: (wanted) => {
     const window = windowProblem(wanted)
-    return [...withLevel(wanted), ...(window === undefined ? [] : [window])]
+    return [...levelProblems(wanted), ...withoutScale(wanted), ...(window === undefined ? [] : [window])]
   },
   termsOf: (row) =>
     row.level === null || row.window_from === null

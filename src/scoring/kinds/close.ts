@@ -9,7 +9,7 @@ import {
   endsAtMidnight,
   ruleOf,
   voidWithoutClose,
-  withoutLevel,
+  levelProblems,
   withoutWindow
 } from "./priceEvent.ts"
 
@@ -22,7 +22,7 @@ export const close: CandleKind<CloseTerms> = {
   type: "price_event",
   answers: candleFacts.numeric_close.answers,
   logged: candleTerms,
-  problems: (wanted) => [...withoutLevel(wanted), ...withoutWindow(wanted), ...endsAtMidnight(wanted)],
+  problems: (wanted) => [...levelProblems(wanted), ...withoutWindow(wanted), ...endsAtMidnight(wanted)],
   termsOf: (row) =>
     row.reference_scale === null ? undefined : { scale: row.reference_scale, rule: ruleOf(row) },
   input: ({ resolveAt, terms }) => closesOf("numeric_close", resolveAt, terms.rule),

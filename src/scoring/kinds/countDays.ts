@@ -6,7 +6,7 @@ import { askedName, byCrps, chineseName, chineseVoid, firstDayOf, inUtc, lastDay
 import { candleFacts } from "./facts.ts"
 import type { Candle } from "../candles.ts"
 import type { CandleKind, Wanted } from "./kind.ts"
-import { candleTerms, closesOf, endsAtMidnight, ruleOf, withoutLevel, withoutWindow } from "./priceEvent.ts"
+import { candleTerms, closesOf, endsAtMidnight, ruleOf, levelProblems, withoutWindow } from "./priceEvent.ts"
 
 interface CountDaysTerms {
   readonly scale: string
@@ -48,7 +48,7 @@ export const countDays: CandleKind<CountDaysTerms> = {
   type: "price_event",
   answers: candleFacts.count_days.answers,
   logged: candleTerms,
-  problems: (wanted) => [...withoutLevel(wanted), ...withoutWindow(wanted), ...endsAtAWeek(wanted)],
+  problems: (wanted) => [...levelProblems(wanted), ...withoutWindow(wanted), ...endsAtAWeek(wanted)],
   termsOf: (row) =>
     row.reference_scale === null ? undefined : { scale: row.reference_scale, rule: ruleOf(row) },
   input: ({ resolveAt, terms }) => closesOf("count_days", resolveAt, terms.rule),

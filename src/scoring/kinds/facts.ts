@@ -5,6 +5,25 @@ import { countedDays } from "../candles.ts"
 /** Sessions, flash hours, and the ladder. */
 export const directionKindNames = ["session", "flash", "1h", "4h", "1d"] as const
 
+/** The prices that a question names: columns of challenges and settlements, members of the interface, rows of pages. */
+export const levelNames = ["level"] as const
+export type LevelName = (typeof levelNames)[number]
+export type Levels<Value> = Readonly<Record<LevelName, Value>>
+
+/** A value for each level. */
+export const eachLevel = <Value>(valueOf: (name: LevelName) => Value): Levels<Value> => ({
+  level: valueOf("level")
+})
+
+/** The names of the levels on pages. */
+export const levelLabels = { level: { en: "Level", zh: "价位" } } as const satisfies Levels<unknown>
+
+/** The weekly questions of the schedule. */
+export type WeeklyName = "numeric_close" | "threshold" | "count_days" | "barrier_up" | "barrier_down"
+
+/** Levels of a weekly question: around even odds of the close, and where about every second path reaches. */
+type WeeklyLevel = "threshold" | "up" | "down"
+
 interface CandleFacts {
   /** The form of its answers. Of yes or no, bullish is Yes and bearish is No. */
   readonly answers: "yes_no" | "number"
@@ -14,19 +33,56 @@ interface CandleFacts {
   readonly closes: { readonly days: number; readonly dailySince: number } | null
   /** True of a kind with a window, some of whose candles may be enough: it is looked at before it resolves. */
   readonly hasWindow: boolean
+  readonly levels: ReadonlyArray<LevelName>
+  /** The targets that it may be asked on: crypto trades at all hours. */
+  readonly targets: "crypto" | "daily closes"
+  /** The questions that the schedule asks on each week, by the names of the schedule, with their levels. */
+  readonly weekly: Partial<
+    Readonly<Record<WeeklyName, ReadonlyArray<readonly [name: LevelName, level: WeeklyLevel]>>>
+  >
+  /** The programs (services/Instances.ts) that must read it before the schedule asks it; absent where all do. */
+  readonly needs?: "dailyCounts"
 }
 
 const facts = {
-  numeric_close: { answers: "number", counts: null, closes: { days: 1, dailySince: 2 }, hasWindow: false },
-  barrier: { answers: "yes_no", counts: null, closes: null, hasWindow: true },
-  // The first day is compared with the one before it.
+  numeric_close: {
+    answers: "number",
+    counts: null,
+    closes: { days: 1, dailySince: 2 },
+    hasWindow: false,
+    levels: [],
+    targets: "crypto",
+    weekly: { numeric_close: [] }
+  },
+  barrier: {
+    answers: "yes_no",
+    counts: null,
+    closes: null,
+    hasWindow: true,
+    levels: ["level"],
+    targets: "crypto",
+    weekly: { barrier_up: [["level", "up"]], barrier_down: [["level", "down"]] }
+  },
   count_days: {
     answers: "number",
     counts: countedDays,
+    // The first day is compared with the one before it.
     closes: { days: countedDays + 1, dailySince: 3 },
-    hasWindow: false
+    hasWindow: false,
+    levels: [],
+    targets: "crypto",
+    weekly: { count_days: [] },
+    needs: "dailyCounts"
   },
-  threshold: { answers: "yes_no", counts: null, closes: { days: 1, dailySince: 2 }, hasWindow: false }
+  threshold: {
+    answers: "yes_no",
+    counts: null,
+    closes: { days: 1, dailySince: 2 },
+    hasWindow: false,
+    levels: ["level"],
+    targets: "crypto",
+    weekly: { threshold: [["level", "threshold"]] }
+  }
 } as const satisfies Readonly<Record<string, CandleFacts>>
 
 export type CandleKindName = keyof typeof facts
@@ -41,6 +97,19 @@ export const numberKinds = namesOf(({ answers }) => answers === "number")
 export const countingKinds = namesOf(({ counts }) => counts !== null)
 export const kindsWithWindow: ReadonlyArray<string> = namesOf(({ hasWindow }) => hasWindow)
 
+/** The names of kinds in a sentence: "barrier and threshold". */
+const listed = (names: ReadonlyArray<string>): string =>
+  [names.slice(0, -1).join(", "), ...names.slice(-1)].filter((part) => part !== "").join(" and ")
+
+/** The names of the yes-or-no kinds, of those on numbers, and of those that name a level, in a sentence. */
+export const inWords = {
+  yesNo: listed(yesNoKinds),
+  number: listed(numberKinds),
+  withLevel: (name: LevelName) => listed(namesOf(({ levels }) => levels.includes(name))),
+  onOneClose: listed(namesOf(({ closes }) => closes?.days === 1)),
+  onDailyCloses: listed(namesOf(({ targets }) => targets === "daily closes"))
+}
+
 /** The kinds that daily closes decide. */
 export const kindsOnCloses = candleKindNames.flatMap((name) => {
   const { closes } = facts[name]
@@ -48,6 +117,12 @@ export const kindsOnCloses = candleKindNames.flatMap((name) => {
 })
 
 export const isCandleKind = (name: string): name is CandleKindName => Object.hasOwn(facts, name)
+
+/** The questions of a week, each with the names of its levels. */
+export const weeklyQuestions = candleKindNames.flatMap((kind) => {
+  const { needs, weekly }: CandleFacts = facts[kind]
+  return Struct.keys(weekly).map((name) => ({ kind, name, levels: weekly[name] ?? [], needs }))
+})
 
 /** The greatest outcome of a kind that counts from 0 on; null of others. */
 export const maxCount = (name: string): number | null => (isCandleKind(name) ? facts[name].counts : null)

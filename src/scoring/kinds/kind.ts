@@ -6,7 +6,8 @@
 import type { BigDecimal } from "effect"
 import type { Direction } from "../directional.ts"
 import type { Candle } from "../candles.ts"
-import type { CandleKindName } from "./facts.ts"
+import { eachLevel } from "./facts.ts"
+import type { CandleKindName, Levels } from "./facts.ts"
 import type { Walk } from "../reference.ts"
 
 /** The three arenas of the interface. */
@@ -19,10 +20,9 @@ export type Language = "en" | "zh"
 export type InBoth<Value> = Readonly<Record<Language, Value>>
 
 /** The columns of `challenges` that only some kinds fill. */
-export interface TermsRow {
+export interface TermsRow extends Levels<string | null> {
   readonly open_price: string | null
   readonly dead_zone_pct: string | null
-  readonly level: string | null
   readonly window_from: number | null
   readonly reference_scale: string | null
   /** The scale that forecasts are scored with: the frozen one, or the spread of the bins of a macro challenge without one. */
@@ -44,9 +44,9 @@ export type TermsColumn = Exclude<keyof TermsRow, "scale">
 
 /** The columns of no kind, of which a creator fills those of its own. */
 export const noTerms = {
+  ...eachLevel(() => null),
   open_price: null,
   dead_zone_pct: null,
-  level: null,
   window_from: null,
   reference_scale: null,
   decimal_step: null,
@@ -67,11 +67,10 @@ export interface DatedTerms<Terms> {
 }
 
 /** The parts of a question's text; the rest of its terms stand in its criteria. */
-export interface QuestionParts {
+export interface QuestionParts extends Levels<string | null> {
   readonly target: string
   readonly targetName: string
   readonly resolveAt: number
-  readonly level: string | null
   readonly period: string | null
 }
 
@@ -86,12 +85,11 @@ export interface Worded<Terms> extends DatedTerms<Terms> {
 }
 
 /** The parts of a page's title, in the reader's language. */
-export interface TitleParts {
+export interface TitleParts extends Levels<string> {
   /** The name of the target as it stands within a sentence. */
   readonly within: string
   /** The last UTC day that counts. */
   readonly lastDay: string
-  readonly level: string
 }
 
 /** The candles that decide a question. */
@@ -116,10 +114,9 @@ export interface FieldProblem {
 }
 
 /** A question as an administrator or a schedule asks for it. */
-export interface Wanted {
+export interface Wanted extends Levels<number | undefined> {
   readonly kind: CandleKindName
   readonly resolveAt: number
-  readonly level: number | undefined
   readonly reference_scale: number | undefined
   /** When its window begins, given or by default; null of kinds without one. */
   readonly windowFrom: number | null

@@ -7,7 +7,7 @@ import { barrier } from "./barrier.ts"
 import { close } from "./close.ts"
 import { countDays } from "./countDays.ts"
 import { direction } from "./direction.ts"
-import { directionKindNames, isCandleKind } from "./facts.ts"
+import { directionKindNames, eachLevel, isCandleKind, levelLabels } from "./facts.ts"
 import type { CandleKindName } from "./facts.ts"
 import type {
   AnswerForm,
@@ -84,7 +84,7 @@ const registered = <Terms>(kind: QuestionKind<Terms>): Registered => ({
     const criteria = (language: Language) =>
       terms === undefined ? null : kind.criteria[language]({ ...unworded, terms })
     return {
-      question: kind.questions({ ...unworded, level: row.level, period: row.period })[0],
+      question: kind.questions({ ...unworded, ...eachLevel((name) => row[name]), period: row.period })[0],
       resolution_criteria: criteria("en"),
       resolution_criteria_zh: criteria("zh")
     }
@@ -158,6 +158,7 @@ export const wordsOfKinds = (language: Language) => {
     Object.fromEntries(Object.entries(candleKinds).map(([name, kind]) => [name, of(kind)]))
   return {
     labels: each(({ label }) => label[language]),
+    levels: eachLevel((name) => levelLabels[name][language]),
     observed: each(({ observed }) => observed[language]),
     titles: each(({ title }) => title[language])
   }

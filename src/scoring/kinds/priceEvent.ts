@@ -1,7 +1,7 @@
 /** The shared parts of price events: terms and problems of their fields, the closes of UTC days, sentences of their criteria. */
 import { day, dailyCloses, hour } from "../candles.ts"
 import { chineseVoid, inUtc, inUtcChinese } from "../wording.ts"
-import { candleFacts } from "./facts.ts"
+import { candleFacts, levelNames } from "./facts.ts"
 import type { CandleKindName } from "./facts.ts"
 import type { FieldProblem, Input, TermsRow, Wanted, Worded } from "./kind.ts"
 
@@ -44,24 +44,27 @@ export const endsAtMidnight = ({ resolveAt }: Wanted): ReadonlyArray<FieldProble
         }
       ]
 
-/** A question on a number has no level. */
-export const withoutLevel = ({ kind, level }: Wanted): ReadonlyArray<FieldProblem> =>
-  level === undefined
-    ? []
-    : [{ path: "level", message: `Expected no value: a ${kind} question has no level` }]
+/** A kind names its levels and no others. */
+export const levelProblems = (wanted: Wanted): ReadonlyArray<FieldProblem> =>
+  levelNames.flatMap((name) => {
+    const isNamed = candleFacts[wanted.kind].levels.includes(name)
+    if (isNamed === (wanted[name] !== undefined)) return []
+    const message = isNamed
+      ? `Missing key: a ${wanted.kind} question has a ${name}`
+      : `Expected no value: a ${wanted.kind} question has no ${name}`
+    return [{ path: name, message }]
+  })
 
-/** A question of yes or no has a level, and no scale. */
-export const withLevel = ({ kind, level, reference_scale }: Wanted): ReadonlyArray<FieldProblem> => [
-  ...(level === undefined ? [{ path: "level", message: `Missing key: a ${kind} question has a level` }] : []),
-  ...(reference_scale === undefined
+/** A question of yes or no has no scale. */
+export const withoutScale = ({ kind, reference_scale }: Wanted): ReadonlyArray<FieldProblem> =>
+  reference_scale === undefined
     ? []
     : [
         {
           path: "reference_scale",
           message: `Expected no value: a ${kind} question has no reference scale`
         }
-      ])
-]
+      ]
 
 /** The close of the one day that decides a question, in its criteria. */
 export const closeOfDay = {

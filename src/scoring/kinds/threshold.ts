@@ -11,7 +11,8 @@ import {
   endsAtMidnight,
   ruleOf,
   voidWithoutClose,
-  withLevel,
+  levelProblems,
+  withoutScale,
   withoutWindow
 } from "./priceEvent.ts"
 
@@ -27,7 +28,12 @@ export const threshold: CandleKind<ThresholdTerms> = {
   type: "price_event",
   answers: candleFacts.threshold.answers,
   logged: candleTerms,
-  problems: (wanted) => [...withLevel(wanted), ...withoutWindow(wanted), ...endsAtMidnight(wanted)],
+  problems: (wanted) => [
+    ...levelProblems(wanted),
+    ...withoutScale(wanted),
+    ...withoutWindow(wanted),
+    ...endsAtMidnight(wanted)
+  ],
   termsOf: (row) => (row.level === null ? undefined : { level: row.level, rule: ruleOf(row) }),
   input: ({ resolveAt, terms }) => closesOf("threshold", resolveAt, terms.rule),
   decide: ({ terms }, candles, isComplete) =>

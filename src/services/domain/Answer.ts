@@ -7,7 +7,7 @@ import { likeliest } from "../../scoring/directional.ts"
 import { normalDistribution, quantileDistribution, sampleDistribution } from "../../scoring/distributions.ts"
 import type { Distribution, Quantile } from "../../scoring/distributions.ts"
 import { countedDays } from "../../scoring/candles.ts"
-import { maxCount } from "../../scoring/kinds/facts.ts"
+import { inWords, maxCount } from "../../scoring/kinds/facts.ts"
 import { CreditAmount } from "../Credits.ts"
 import { Direction, YesOrNo } from "./Challenge.ts"
 import type { ChallengeType } from "./Challenge.ts"
@@ -166,8 +166,7 @@ const amount = CreditAmount.annotate({
 
 const anyAnswer = {
   direction: Schema.optionalKey(answerValues.direction).annotate({
-    description:
-      "directional, barrier and threshold, with confidence; of a question of yes or no, bullish is Yes and bearish No"
+    description: `directional, ${inWords.yesNo}, with confidence; of a question of yes or no, bullish is Yes and bearish No`
   }),
   confidence: Schema.optionalKey(answerValues.confidence),
   probabilities: Schema.optionalKey(answerValues.probabilities).annotate({
@@ -225,25 +224,25 @@ export const NewForecast = Schema.Struct({
 /** An answer to a price event: a direction with its confidence, or a value with its standard deviation. */
 export const NewPriceEventPrediction = Schema.Struct({
   direction: Schema.optionalKey(YesOrNo).annotate({
-    description: "barrier and threshold: bullish is Yes, bearish is No"
+    description: `${inWords.yesNo}: bullish is Yes, bearish is No`
   }),
   confidence: Schema.optionalKey(answerValues.confidence).annotate({
-    description: "barrier and threshold: 0, or from 1e-9 to 1"
+    description: `${inWords.yesNo}: 0, or from 1e-9 to 1`
   }),
   is_revision: Schema.optionalKey(Schema.Boolean).annotate({
-    description: "barrier and threshold: true changes an earlier answer"
+    description: `${inWords.yesNo}: true changes an earlier answer`
   }),
   predicted_value: Schema.optionalKey(answerValues.predicted_value).annotate({
-    description: "numeric_close and count_days; of a count 0 to 7, else 0, or from 1e-12 to 1e15 away from it"
+    description: `${inWords.number}; of a count 0 to 7, else 0, or from 1e-12 to 1e15 away from it`
   }),
   predicted_std: Schema.optionalKey(answerValues.predicted_std),
   probabilities: Schema.optionalKey(answerValues.probabilities).annotate({
-    description: "barrier and threshold, in place of direction and confidence"
+    description: `${inWords.yesNo}, in place of direction and confidence`
   }),
   quantiles: Schema.optionalKey(answerValues.quantiles).annotate({
-    description: "numeric_close and count_days"
+    description: inWords.number
   }),
-  samples: Schema.optionalKey(answerValues.samples).annotate({ description: "numeric_close and count_days" }),
+  samples: Schema.optionalKey(answerValues.samples).annotate({ description: inWords.number }),
   ...commonFields
 })
   .check(oneReason, oneForm)

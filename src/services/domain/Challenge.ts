@@ -4,7 +4,7 @@
  * asks about prices of a crypto asset (src/scoring/kinds).
  */
 import { plainDecimal } from "../../scoring/wording.ts"
-import { candleKindNames, directionKindNames } from "../../scoring/kinds/facts.ts"
+import { candleKindNames, directionKindNames, eachLevel, inWords } from "../../scoring/kinds/facts.ts"
 import { expectedRps } from "../../scoring/ordered.ts"
 import { DateTime, Schema } from "effect"
 import { apiError, NotFound } from "./errors.ts"
@@ -277,12 +277,17 @@ export const YesOrNo = Schema.Literals(["bullish", "bearish"]).annotate({
 })
 export type YesOrNo = typeof YesOrNo.Type
 
+/** The prices that a question names. */
+export const levelFields = eachLevel((name) =>
+  Schema.NullOr(Schema.Finite).annotate({ description: `of ${inWords.withLevel(name)}` })
+)
+
 export const PriceEvent = Schema.Struct({
   id: ChallengeId,
   kind: PriceEventKind,
   asset: Schema.String,
   question: Schema.String,
-  level: Schema.NullOr(Schema.Finite).annotate({ description: "of barrier and threshold" }),
+  ...levelFields,
   status: PriceEventStatus,
   created_at: Timestamp,
   deadline: Timestamp,
@@ -291,7 +296,7 @@ export const PriceEvent = Schema.Struct({
   }),
   resolve_at: Timestamp,
   reference_scale: Schema.NullOr(Schema.Finite).annotate({
-    description: "of numeric_close and count_days, frozen at creation"
+    description: `of ${inWords.number}, frozen at creation`
   }),
   prediction_count: Schema.Int,
   ...criteriaTexts,
@@ -321,19 +326,24 @@ export type ChallengeOf<Type extends ChallengeType> = Extract<AnyChallenge, { re
 /** A question as an admin creates it. Its window may lie in the past: predictions are bound by the deadline alone. */
 export const NewPriceEvent = Schema.Struct({
   kind: PriceEventKind,
-  asset: TargetKey.annotate({ description: "a crypto asset: BTC or ETH" }),
+  asset: TargetKey.annotate({
+    description: `a crypto asset: BTC or ETH${inWords.onDailyCloses === "" ? "" : `; of ${inWords.onDailyCloses} any asset with daily closes`}`
+  }),
   question: Schema.optionalKey(text({ minimum: 1, maximum: 500 })),
-  level: Schema.optionalKey(
-    Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThan(maxMagnitude))
-  ).annotate({ description: "barrier and threshold: required; the others have none" }),
+  ...eachLevel((name) =>
+    Schema.optionalKey(
+      Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThan(maxMagnitude))
+    ).annotate({
+      description: `${inWords.withLevel(name)}: required; the others have none`
+    })
+  ),
   deadline: Term,
   window_from: Schema.optionalKey(Term).annotate({
     description:
       "barrier: a whole hour, at most 100 000 before resolve_at; default: the first one from now on, or, of a window in the past, 7 days before resolve_at"
   }),
   resolve_at: Term.annotate({
-    description:
-      "barrier: a whole hour; numeric_close and threshold: the midnight (UTC) that ends the day; count_days: the Monday midnight that ends the week"
+    description: `barrier: a whole hour; ${inWords.onOneClose}: the midnight (UTC) that ends the day; count_days: the Monday midnight that ends the week`
   }),
   reference_scale: Schema.optionalKey(scale).annotate({
     description:
@@ -370,7 +380,7 @@ export const ChallengeSummary = Schema.Struct({
   name: Schema.String.annotate({ description: "of the asset" }),
   question: Schema.String,
   event_title: Schema.NullOr(Schema.String).annotate({ description: "of the event that it follows" }),
-  level: Schema.NullOr(Schema.Finite).annotate({ description: "of barrier and threshold" }),
+  ...levelFields,
   period: Schema.NullOr(Schema.String).annotate({ description: "macro: of the value" }),
   open_price: Schema.NullOr(Schema.Finite).annotate({ description: "directional" }),
   price: Schema.NullOr(Schema.Finite).annotate({

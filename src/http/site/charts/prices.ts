@@ -22,6 +22,7 @@ import {
 } from "./chart.ts"
 import type { Key, Plot } from "./chart.ts"
 import { plainNumber } from "../views/format.ts"
+import type { LevelName } from "../../../services/domain/kinds.ts"
 
 export interface PriceTerms {
   readonly asset: string
@@ -30,7 +31,7 @@ export interface PriceTerms {
   readonly resolveAt: Date
   /** A move within the dead zone is neutral. */
   readonly deadZone?: { readonly openPrice: number; readonly pct: number }
-  readonly level?: number
+  readonly levels?: ReadonlyArray<{ readonly name: LevelName; readonly price: number }>
   /** The price that decided the challenge. */
   readonly settled?: { readonly price: number; readonly as: string }
   /** The start of the window in which a touch counts, if the level was touched. */
@@ -136,10 +137,14 @@ const withGaps = (points: ReadonlyArray<Drawn>): ReadonlyArray<Drawn | null> =>
   points.flatMap((point) => (point.isAfterGap ? [null, point] : [point]))
 
 /** The first drawn price whose range contains the level. */
-const touchOf = (points: ReadonlyArray<Drawn>, { level, touchedSince }: PriceTerms): Drawn | undefined =>
-  level === undefined || touchedSince === undefined
-    ? undefined
-    : points.find(({ at, high, low }) => at > touchedSince && low <= level && level <= high)
+const touchOf = (points: ReadonlyArray<Drawn>, { levels = [], touchedSince }: PriceTerms) => {
+  const [level] = levels
+  if (level === undefined || touchedSince === undefined) return undefined
+  const point = points.find(
+    ({ at, high, low }) => at > touchedSince && low <= level.price && level.price <= high
+  )
+  return point && { at: point.at, price: level.price }
+}
 
 const dayMillis = 86_400_000
 
@@ -220,7 +225,7 @@ const numbersOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms, t: Messages)
 
 const valuesOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms): ReadonlyArray<number> => [
   ...points.flatMap(({ high, low, price }) => (terms.byRange === true ? [low, high] : [price])),
-  ...(terms.level === undefined ? [] : [terms.level]),
+  ...(terms.levels ?? []).map(({ price }) => price),
   ...(terms.settled === undefined ? [] : [terms.settled.price]),
   ...(terms.deadZone === undefined
     ? []
@@ -239,7 +244,9 @@ const summaryOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms, t: Messages)
     terms.deadZone === undefined
       ? ""
       : messages.zoneSummary(plainNumber(terms.deadZone.openPrice), String(terms.deadZone.pct))
-  const level = terms.level === undefined ? "" : messages.levelSummary(plainNumber(terms.level))
+  const level = (terms.levels ?? [])
+    .map(({ name, price }) => messages.levelSummary(t.question.levels[name], plainNumber(price)))
+    .join("")
   const end =
     terms.settled === undefined
       ? ""
@@ -264,14 +271,13 @@ const keysOf = (terms: PriceTerms, { priceKey, question }: Messages): ReadonlyAr
           question.charts.zone(String(terms.deadZone.pct))
         ] as const
       ]),
-  ...(terms.level === undefined
-    ? []
-    : [
-        [
-          html`<line class="level" x1="1" x2="27" y1="7" y2="7" />`,
-          question.charts.named(question.level, plainNumber(terms.level))
-        ] as const
-      ]),
+  ...(terms.levels ?? []).map(
+    ({ name, price }) =>
+      [
+        html`<line class="level" x1="1" x2="27" y1="7" y2="7" />`,
+        question.charts.named(question.levels[name], plainNumber(price))
+      ] as const
+  ),
   ...(terms.settled === undefined
     ? []
     : [
@@ -305,7 +311,7 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries, t = allMessag
     drawing: html`${valueLines(plot, y, y.ticks(5))}
     ${terms.deadZone === undefined ? null : deadZone(scales, terms.deadZone, messages)}
     ${terms.deadZone === undefined ? null : markedLine(scales, terms.deadZone.openPrice, "reference")}
-    ${terms.level === undefined ? null : markedLine(scales, terms.level, "level")}
+    ${(terms.levels ?? []).map(({ price }) => markedLine(scales, price, "level"))}
     ${
       isOneMoment || terms.deadline <= terms.from || terms.deadline >= terms.resolveAt
         ? null
@@ -315,9 +321,9 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries, t = allMessag
     ${curve(scales, points, terms)} ${dayMarks(scales, points, terms)} ${ground(plot)}
     ${timesBelow(plot, x, 6, t)}
     ${
-      touch === undefined || terms.level === undefined
+      touch === undefined
         ? null
-        : html`<circle class="touch" cx=${across(x(touch.at))} cy=${down(y(terms.level))} r="6" />`
+        : html`<circle class="touch" cx=${across(x(touch.at))} cy=${down(y(touch.price))} r="6" />`
     }
     ${
       terms.settled === undefined

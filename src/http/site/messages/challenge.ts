@@ -91,7 +91,7 @@ export const english = {
   observed: wordsOfKinds("en").observed,
   toTheLevel: "To the level",
   moveTo: (move: string, level: string) => `${move} to ${level}`,
-  level: "Level",
+  levels: wordsOfKinds("en").levels,
   from: "From",
   candlesUntil: "Decided by the candles until",
 
@@ -268,7 +268,7 @@ export const english = {
     noPriceKnown: (asset: string) => `No price of ${asset} is known of this time.`,
     zoneSummary: (open: string, percent: string) =>
       ` The open price is ${open}, the dead zone ± ${percent} % around it.`,
-    levelSummary: (level: string) => ` The level is ${level}.`,
+    levelSummary: (name: string, level: string) => ` The ${name.toLowerCase()} is ${level}.`,
     settledSummary: (what: string, price: string) => ` ${what}: ${price}.`,
     named: (what: string, value: string) => `${what}: ${value}`,
     lowToHigh: "Low to high",
@@ -356,7 +356,7 @@ export const chinese: typeof english = {
   observed: wordsOfKinds("zh").observed,
   toTheLevel: "距该价位",
   moveTo: (move, level) => `${move}（价位 ${level}）`,
-  level: "价位",
+  levels: wordsOfKinds("zh").levels,
   from: "起始时间",
   candlesUntil: "判定所用 K 线截至",
 
@@ -511,7 +511,7 @@ export const chinese: typeof english = {
     deadline: "截止",
     noPriceKnown: (asset) => `这段时间没有 ${asset} 的价格。`,
     zoneSummary: (open, percent) => `开盘价为 ${open}，持平区间为其上下 ${percent} %。`,
-    levelSummary: (level) => `价位为 ${level}。`,
+    levelSummary: (name, level) => `${name}为 ${level}。`,
     settledSummary: (what, price) => `${what}：${price}。`,
     named: (what, value) => `${what}：${value}`,
     lowToHigh: "最低至最高",

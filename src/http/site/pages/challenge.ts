@@ -10,7 +10,7 @@ import type { PoolOdds } from "../../../services/Pools.ts"
 import { ReleaseCalendar } from "../../../services/Schedules.ts"
 import type { PublishedRelease } from "../../../services/Schedules.ts"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
-import { candleFacts, maxCount } from "../../../services/domain/kinds.ts"
+import { candleFacts, levelNames, maxCount } from "../../../services/domain/kinds.ts"
 import type {
   Challenge,
   ChallengeSummary,
@@ -412,7 +412,10 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
       [messages.asset, assetOf(t, view.asked)],
       [messages.result, priceEventResult(terms, t)],
       [observed, observation === null ? null : number(observation)],
-      [messages.level, terms.level === null ? null : number(terms.level)],
+      ...levelNames.map((name) => {
+        const level = terms[name]
+        return [messages.levels[name], level === null ? null : number(level)] as const
+      }),
       [messages.deadline, at(terms.deadline, t)],
       [messages.from, terms.window_from === null ? null : at(terms.window_from, t)],
       [messages.candlesUntil, at(terms.resolve_at, t)],
@@ -424,7 +427,10 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
         from: drawn.from,
         deadline: dateOf(terms.deadline),
         resolveAt: dateOf(terms.resolve_at),
-        ...(terms.level !== null && { level: terms.level }),
+        levels: levelNames.flatMap((name) => {
+          const price = terms[name]
+          return price === null ? [] : [{ name, price }]
+        }),
         ...(observation !== null &&
           closes !== null &&
           counts === null && { settled: { price: observation, as: observed } }),

@@ -1,12 +1,13 @@
 /** Formats numbers, directions and questions for pages. */
 import { DateTime } from "effect"
-import { isStandardQuestion } from "../../../services/domain/kinds.ts"
+import { eachLevel, isStandardQuestion } from "../../../services/domain/kinds.ts"
 import { plainDecimal } from "../../../services/domain/targetNames.ts"
 import type { ChallengeSummary, Direction } from "../../../services/domain/Challenge.ts"
 import { allMessages } from "../messages/messages.ts"
 import type { Messages } from "../messages/messages.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
+import type { LevelName, Levels } from "../../../services/domain/kinds.ts"
 
 /** Significant digits of a number, and at most six decimals. */
 const digits = (count: number): Intl.NumberFormatOptions => ({
@@ -154,19 +155,26 @@ type Asked = Pick<
   | "name"
   | "question"
   | "event_title"
-  | "level"
+  | LevelName
   | "period"
   | "resolve_at"
   | "is_ordered"
   | "unit"
 >
 
+const levelsOf = (asked: Levels<number | null>, format: (level: number) => string): Levels<string | null> =>
+  eachLevel((name) => {
+    const level = asked[name]
+    return level === null ? null : format(level)
+  })
+
 /** True if an administrator has worded the question. */
-const isOwnWording = ({ asset, kind, level, name, period, question, resolve_at }: Asked): boolean => {
+const isOwnWording = (asked: Asked): boolean => {
+  const { asset, kind, name, period, question, resolve_at } = asked
   return !isStandardQuestion(question, kind, {
     target: asset,
     targetName: name,
-    level: level === null ? null : plainDecimal(level),
+    ...levelsOf(asked, plainDecimal),
     period,
     resolveAt: DateTime.toEpochMillis(DateTime.makeUnsafe(resolve_at))
   })
@@ -192,15 +200,15 @@ export const subtitleOf = (asked: Asked, t = allMessages.en): string | null =>
   isOwnWording(asked) ? madeTitle(asked, t) : null
 
 const madeTitle = (asked: Asked, t: Messages): string => {
-  const { event_title, kind, level, resolve_at, type } = asked
+  const { event_title, kind, resolve_at, type } = asked
   const name = t.name(asked.asset, asked.name)
   const within = t.nameWithin(asked.asset, asked.name)
   const end = DateTime.makeUnsafe(resolve_at)
   const lastDay = dateOf(DateTime.subtract(end, { milliseconds: 1 }), t)
   if (type === "macro") return macroTitle(asked, name, t)
-  const at = level === null ? "" : number(level)
   const ofKind = t.titlesOfKinds[kind]
-  if (ofKind !== undefined) return ofKind({ within, level: at, lastDay })
+  if (ofKind !== undefined)
+    return ofKind({ within, lastDay, ...eachLevel((name) => levelsOf(asked, number)[name] ?? "") })
   if (event_title !== null) {
     return kind === "flash"
       ? t.afterEvent(name, cut(event_title))

@@ -1,6 +1,8 @@
 import { DateTime, Effect, Layer, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
+import { eachLevel } from "../../../scoring/kinds/facts.ts"
+import { noTerms } from "../../../scoring/kinds/kind.ts"
 import { practiceCriteria, practiceCriteriaChinese } from "../../../scoring/kinds/direction.ts"
 import { binsOf } from "../../../scoring/macro.ts"
 import { plainDecimal } from "../../../scoring/wording.ts"
@@ -18,6 +20,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { firstObserved } from "../prices/Prices.ts"
 import { findAll, isoTimestamp, timestamp } from "../sql.ts"
 import { referenceNow } from "./reference.ts"
+import { levelColumns, levelValues, shownLevels } from "../levels.ts"
 import { categoriesOf, countsOfChallenge, hasStatus, outcomesOf, valuesOf } from "./challengeRows.ts"
 
 const { answer, context, mine: _, practice: _practice, question, ...columns } = OpenQuestion.fields
@@ -101,7 +104,7 @@ const make = Effect.gen(function* () {
       ${some(
         wanted.challenges,
         sql`select id, type, kind, target, event_id, question, resolution_criteria, resolution_criteria_zh, created_at, deadline,
-                   resolve_at, open_price, dead_zone_pct, level, window_from, period, unit, reference_scale, bin_edges,
+                   resolve_at, open_price, dead_zone_pct, ${levelColumns(sql)}, window_from, period, unit, reference_scale, bin_edges,
                    categories, reference, volatility, odds, null::jsonb as candles
               from challenges c
              where ${hasStatus(sql, "open", now)}`
@@ -110,7 +113,7 @@ const make = Effect.gen(function* () {
       ${some(
         wanted.practice,
         sql`select id, 'directional' as type, 'practice' as kind, asset as target, null::text, null::text, null::text, null::text,
-                   opened_at, deadline, deadline as resolve_at, open_price, dead_zone_pct, null::numeric,
+                   opened_at, deadline, deadline as resolve_at, open_price, dead_zone_pct, ${levelValues(sql, noTerms)},
                    null::timestamptz, null::text, null::text, null::numeric, null::numeric[], null::text[],
                    null::numeric[], null::numeric, null::numeric[], candles
               from practice_questions
@@ -128,7 +131,7 @@ const make = Effect.gen(function* () {
       select c.id::text as challenge_id, c.type, c.kind, c.target as asset, t.name as target_name, t.category, c.event_id,
              c.question, c.resolution_criteria, c.resolution_criteria_zh, ${isoTimestamp(sql, "c.created_at")} as created_at,
              ${isoTimestamp(sql, "c.deadline")} as deadline, ${isoTimestamp(sql, "c.resolve_at")} as resolve_at,
-             c.open_price::float8 as open_price, c.dead_zone_pct::float8 as dead_zone_pct, c.level::float8 as level,
+             c.open_price::float8 as open_price, c.dead_zone_pct::float8 as dead_zone_pct, ${shownLevels(sql)},
              ${isoTimestamp(sql, "c.window_from")} as window_from, c.period, c.unit,
              c.reference_scale::float8 as reference_scale, c.bin_edges::float8[] as bin_edges, ${outcomesOf(sql)} as outcomes,
              ${categoriesOf(sql)} as categories, c.candles,
@@ -193,7 +196,7 @@ const make = Effect.gen(function* () {
         resolve_at: row.resolve_at,
         open_price: row.open_price,
         dead_zone_pct: row.dead_zone_pct,
-        level: row.level,
+        ...eachLevel((name) => row[name]),
         window_from: row.window_from,
         period: row.period,
         prediction_count: row.prediction_count,

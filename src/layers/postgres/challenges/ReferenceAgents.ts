@@ -8,7 +8,7 @@ import { rps, rpsScore } from "../../../scoring/ordered.ts"
 import { Arenas } from "../../../services/Arenas.ts"
 import type { Submission } from "../../../services/Arenas.ts"
 import type { NewAnswer } from "../../../services/domain/Answer.ts"
-import { ChallengeType, ReferenceForecast } from "../../../services/domain/Challenge.ts"
+import { ChallengeType, ReferenceForecast, levelFields } from "../../../services/domain/Challenge.ts"
 import { AgentId, ChallengeId } from "../../../services/domain/ids.ts"
 import { Instances } from "../../../services/Instances.ts"
 import { ReferenceAgents, ReferenceMethod } from "../../../services/ReferenceAgents.ts"
@@ -27,6 +27,7 @@ import {
 import { floatOf, hasStatus, outcomesOf, scoringScale, statedColumns, statedOf } from "./challengeRows.ts"
 import { makeEarlierPrints } from "./macroTerms.ts"
 import { makeReferences, referenceNow } from "./reference.ts"
+import { shownLevels } from "../levels.ts"
 
 const OpenRow = Schema.Struct({
   id: ChallengeId,
@@ -38,7 +39,7 @@ const OpenRow = Schema.Struct({
   resolve_at: Schema.String,
   open_price: Schema.NullOr(Schema.Finite),
   dead_zone_pct: Schema.NullOr(Schema.Finite),
-  level: Schema.NullOr(Schema.Finite),
+  ...levelFields,
   window_from: Schema.NullOr(Schema.String),
   volatility: Schema.NullOr(Schema.Finite),
   odds: Schema.NullOr(Schema.Array(Schema.Finite)),
@@ -153,7 +154,7 @@ export const layer = Layer.effect(
       openRows(sql`
         select c.id::text, c.type, c.kind, c.target, c.unit, ${isoTimestamp(sql, "c.created_at")} as created_at,
                ${isoTimestamp(sql, "c.resolve_at")} as resolve_at, c.open_price::float8 as open_price,
-               c.dead_zone_pct::float8 as dead_zone_pct, c.level::float8 as level,
+               c.dead_zone_pct::float8 as dead_zone_pct, ${shownLevels(sql)},
                ${isoTimestamp(sql, "c.window_from")} as window_from, c.volatility::float8 as volatility,
                c.odds::float8[] as odds, ${outcomesOf(sql)} as outcomes, c.reference::float8[] as reference,
                ${scoringScale(sql)}::float8 as reference_scale,

@@ -7,6 +7,7 @@ import type { CreatedChallenge, Voided } from "../log/entries.ts"
 import { insertChallengeNotices } from "../notices/insertNotices.ts"
 import { noReference } from "./reference.ts"
 import type { FrozenReference } from "./reference.ts"
+import { levelColumns, levelValues } from "../levels.ts"
 import { arrayParam, boundTime, execute, isoTimestamp, orDie, timestamp } from "../sql.ts"
 
 export const createChallenge = (
@@ -19,7 +20,7 @@ export const createChallenge = (
       insert into challenges
         (id, type, kind, target, event_id, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
          resolution_criteria, resolution_criteria_zh, open_price, dead_zone_pct, period, unit, bin_edges,
-         reference_scale, decimal_step, categories, reference, reward_pool, pool_owner_rule, level, window_from, rule_version,
+         reference_scale, decimal_step, categories, reference, reward_pool, pool_owner_rule, ${levelColumns(sql)}, window_from, rule_version,
          volatility, odds, reference_loss)
       values (${created.challenge_id}::uuid, ${created.challenge_type}, ${created.kind}, ${created.asset},
               ${created.event_id}, ${created.question}, ${timestamp(created.created_at)}, ${timestamp(created.deadline)},
@@ -31,7 +32,7 @@ export const createChallenge = (
               ${created.categories === null ? null : arrayParam("text", created.categories)}::text[],
               ${created.reference === null ? null : arrayParam("numeric", created.reference)}::numeric[],
               (${created.reward_pool}::numeric * 1000000)::bigint, ${created.pool_owner_rule}::boolean,
-              ${created.level}::numeric,
+              ${levelValues(sql, created)},
               ${created.window_from === null ? null : timestamp(created.window_from)}::timestamptz,
               ${created.rule_version}::smallint, ${reference.volatility}::numeric,
               ${reference.odds === null ? null : arrayParam("numeric", reference.odds)}::numeric[], ${reference.loss}::numeric)

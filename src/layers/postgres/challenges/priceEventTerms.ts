@@ -11,7 +11,8 @@ import {
   scaleReturns,
   wholeHour
 } from "../../../scoring/candles.ts"
-import { candleFacts } from "../../../scoring/kinds/facts.ts"
+import { candleFacts, eachLevel } from "../../../scoring/kinds/facts.ts"
+import type { CandleKindName } from "../../../scoring/kinds/facts.ts"
 import { problemsOf } from "../../../scoring/kinds/kinds.ts"
 import { ruleVersion } from "../../../scoring/kinds/priceEvent.ts"
 import { plainDecimal, roundedScale } from "../../../scoring/wording.ts"
@@ -20,8 +21,9 @@ import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { wholeSeconds } from "../../../services/domain/text.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { findOne } from "../sql.ts"
+import { findOne, orDie } from "../sql.ts"
 import type { DraftOf } from "./create.ts"
+import { exactLevels, levelColumns, levelValues } from "../levels.ts"
 
 /** The daily closes that a scale is computed from: of so many UTC days, the last of which ends at a time, those that are known. */
 export const makeDailyCloses = Effect.gen(function* () {
@@ -44,9 +46,12 @@ export const makeDailyCloses = Effect.gen(function* () {
 })
 
 const Printed = Schema.Struct({
-  level: Schema.NullOr(Schema.String),
+  ...eachLevel(() => Schema.NullOr(Schema.String)),
   reference_scale: Schema.NullOr(Schema.String)
 })
+
+const decimalOf = (value: number | undefined): string | null =>
+  value === undefined ? null : plainDecimal(value)
 
 /** The window of a barrier begins at the next whole hour; one in the past covers a week. */
 const windowOf = ({ kind, resolve_at, window_from }: NewPriceEvent, now: DateTime.Utc) => {
@@ -98,17 +103,30 @@ export const makePriceEventTerms = Effect.gen(function* () {
     return roundedScale(scale)
   })
 
+  /** True of a kind for all targets with daily closes, on one of them that is no crypto asset. */
+  const mayBeAsked = Effect.fnUntraced(function* (kind: CandleKindName, asset: string) {
+    if (candleFacts[kind].targets === "crypto") return false
+    const known =
+      yield* sql`select 1 from price_points where asset = ${asset} and interval = '1d' limit 1`.pipe(orDie)
+    return known.length > 0
+  })
+
   // The deadline is a whole second; the other times must be whole hours or days, which the kind checks.
   const draft: DraftOf<"price_event"> = Effect.fnUntraced(function* (wanted, target, now) {
     // Crypto trades at all hours, so every hour has its candle. A pause concerns directional challenges only.
-    if (target.category !== "crypto") {
-      return yield* InvalidRequest.of("asset", `${target.key} is not a crypto asset`)
+    if (target.category !== "crypto" && !(yield* mayBeAsked(wanted.kind, target.key))) {
+      return yield* InvalidRequest.of(
+        "asset",
+        candleFacts[wanted.kind].targets === "crypto"
+          ? `${target.key} is not a crypto asset`
+          : `No daily closes of ${target.key} are known`
+      )
     }
-    const { kind, level: wantedLevel, window_from } = wanted
+    const { kind, window_from } = wanted
     const windowFrom = windowOf(wanted, now)
     const errors = problemsOf({
       kind,
-      level: wantedLevel,
+      ...eachLevel((name) => wanted[name]),
       reference_scale: wanted.reference_scale,
       resolveAt: DateTime.toEpochMillis(wanted.resolve_at),
       windowFrom: windowFrom === null ? null : DateTime.toEpochMillis(windowFrom),
@@ -120,9 +138,13 @@ export const makePriceEventTerms = Effect.gen(function* () {
     }
     const scale = yield* scaleOf(wanted, now)
     // Exact decimals as PostgreSQL prints them: the form in the criteria text and the log.
-    const { level, reference_scale } = yield* printed(sql`
-      select trim_scale(${wantedLevel === undefined ? null : plainDecimal(wantedLevel)}::numeric)::text as level,
-             trim_scale(${scale === null ? null : plainDecimal(scale)}::numeric)::text as reference_scale`)
+    const given = {
+      ...eachLevel((name) => decimalOf(wanted[name])),
+      reference_scale: decimalOf(scale ?? undefined)
+    }
+    const exact = yield* printed(sql`
+      select ${exactLevels(sql)}, trim_scale(c.reference_scale)::text as reference_scale
+        from (values (${levelValues(sql, given)}, ${given.reference_scale}::numeric)) as c (${levelColumns(sql)}, reference_scale)`)
     const cancelAt = DateTime.addDuration(
       DateTime.max(wanted.deadline, wanted.resolve_at),
       wholeSeconds(settings.priceEventVoidAfter)
@@ -133,8 +155,7 @@ export const makePriceEventTerms = Effect.gen(function* () {
       close_price_until: cancelAt,
       cancel_at: cancelAt,
       rule_version: ruleVersion,
-      level,
-      reference_scale,
+      ...exact,
       // Calibration needs to know that counts are whole numbers.
       decimal_step: candleFacts[kind].counts === null ? null : "1",
       window_from: windowFrom

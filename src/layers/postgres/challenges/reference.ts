@@ -18,23 +18,26 @@ import { ReferenceForecast } from "../../../services/domain/Challenge.ts"
 import { arrayParam, decimal, execute, findAll, findOption, timestamp } from "../sql.ts"
 import { noTerms } from "../../../scoring/kinds/kind.ts"
 import { questionColumns, questionOf, QuestionRow } from "./rows.ts"
+import { eachLevel } from "../../../scoring/kinds/facts.ts"
+import type { Levels } from "../../../scoring/kinds/facts.ts"
 
 const textOf = (value: number | null): string | null => (value === null ? null : String(value))
 
 /** What the reference says of an open question by the latest price alone; null where that does not tell, once its window has begun. */
-export const referenceNow = (row: {
-  readonly kind: string
-  readonly open_price: number | null
-  readonly dead_zone_pct: number | null
-  readonly level: number | null
-  readonly reference_scale: number | null
-  readonly created_at: string
-  readonly resolve_at: string
-  readonly window_from: string | null
-  readonly volatility: number | null
-  readonly odds: ReadonlyArray<number> | null
-  readonly price: { readonly price: number; readonly observed_at: string; readonly source: string } | null
-}): ReferenceForecast | null => {
+export const referenceNow = (
+  row: Levels<number | null> & {
+    readonly kind: string
+    readonly open_price: number | null
+    readonly dead_zone_pct: number | null
+    readonly reference_scale: number | null
+    readonly created_at: string
+    readonly resolve_at: string
+    readonly window_from: string | null
+    readonly volatility: number | null
+    readonly odds: ReadonlyArray<number> | null
+    readonly price: { readonly price: number; readonly observed_at: string; readonly source: string } | null
+  }
+): ReferenceForecast | null => {
   const { odds, price, volatility } = row
   if (volatility === null) return odds && { from: row.created_at, price: null, source: null, odds }
   const terms = {
@@ -42,7 +45,7 @@ export const referenceNow = (row: {
     scale: null,
     open_price: textOf(row.open_price),
     dead_zone_pct: textOf(row.dead_zone_pct),
-    level: textOf(row.level),
+    ...eachLevel((name) => textOf(row[name])),
     reference_scale: textOf(row.reference_scale),
     window_from: row.window_from === null ? null : Date.parse(row.window_from)
   }

@@ -23,6 +23,7 @@ import {
   settlementOf,
   versionsOf
 } from "./challengeRows.ts"
+import { shownLevels } from "../levels.ts"
 
 const {
   bin: _bin,
@@ -95,7 +96,7 @@ export const makeResults = Effect.gen(function* () {
              ${statusOf(sql, now)} as status, s.result,
              ${isoTimestamp(sql, "c.deadline")} as deadline, c.unit,
              case c.type when 'macro' then ${isoTimestamp(sql, "c.resolve_at")} end as release_at,
-             c.level::float8 as level, c.open_price::float8 as open_price, s.close_price::float8 as close_price,
+             ${shownLevels(sql)}, c.open_price::float8 as open_price, s.close_price::float8 as close_price,
              coalesce(s.dead_zone_pct, c.dead_zone_pct)::float8 as dead_zone_pct, s.source as resolution_source,
              s.actual_value::float8 as actual_value, c.bin_edges::float8[] as bin_edges, c.categories,
              coalesce(s.reference_scale, c.reference_scale)::float8 as reference_scale,

@@ -1,8 +1,10 @@
 /** Rows of `challenges`: the one list of the columns that only some kinds fill, and what follows from them. */
 import { DateTime, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
+import { eachLevel } from "../../../scoring/kinds/facts.ts"
 import { kindOf } from "../../../scoring/kinds/kinds.ts"
 import type { Question } from "../../../scoring/kinds/kinds.ts"
+import { exactLevels } from "../levels.ts"
 import { credits, exact } from "../sql.ts"
 import { scoringScale } from "./challengeRows.ts"
 
@@ -13,7 +15,7 @@ const Texts = Schema.NullOr(Schema.Array(Schema.String))
 export const TermsRow = Schema.Struct({
   open_price: Text,
   dead_zone_pct: Text,
-  level: Text,
+  ...eachLevel(() => Text),
   /** Milliseconds since 1970, UTC. */
   window_from: Schema.NullOr(Schema.Finite),
   reference_scale: Text,
@@ -38,7 +40,7 @@ export const exactList = (sql: SqlClient.SqlClient, column: string) =>
 
 /** The columns of `TermsRow` of a challenge `c`, but for `window_from`. */
 export const termsColumns = (sql: SqlClient.SqlClient) => sql`
-  ${exact(sql, "c.open_price")} as open_price, ${exact(sql, "c.dead_zone_pct")} as dead_zone_pct, ${exact(sql, "c.level")} as level,
+  ${exact(sql, "c.open_price")} as open_price, ${exact(sql, "c.dead_zone_pct")} as dead_zone_pct, ${exactLevels(sql)},
   ${exact(sql, "c.reference_scale")} as reference_scale, ${exact(sql, "c.decimal_step")} as decimal_step,
   ${exactList(sql, "c.bin_edges")} as bin_edges, ${exactList(sql, "c.reference")} as reference, c.period, c.unit, c.categories,
   ${credits(sql, "c.reward_pool")} as reward_pool, c.pool_owner_rule, c.rule_version::int as rule_version`

@@ -18,6 +18,7 @@ import { Targets } from "../../../services/Targets.ts"
 import type { Category } from "../../../services/Targets.ts"
 import { arrayParam, findAll, isoTimestamp, plannedByValues, timestamp, whenGiven } from "../sql.ts"
 import { countsOfChallenge, hasStatus, latestSettlement, outcomeNameOf, statusOf } from "./challengeRows.ts"
+import { shownLevels } from "../levels.ts"
 import { areCountsLive } from "./countSteps.ts"
 
 /** An event is about a day or two, and so are its challenges. */
@@ -43,7 +44,7 @@ export const makeSummaries = Effect.gen(function* () {
 
   const summaryColumns = (now: DateTime.Utc) => sql`
     c.id::text, c.type, c.kind, c.target as asset, t.name, c.question, e.title as event_title,
-    c.level::float8 as level, c.period, c.open_price::float8 as open_price,
+    ${shownLevels(sql)}, c.period, c.open_price::float8 as open_price,
     coalesce(s.close_price, latest.close)::float8 as price, ${statusOf(sql, now)} as status,
     ${isoTimestamp(sql, "c.deadline")} as deadline, ${isoTimestamp(sql, "c.resolve_at")} as resolve_at,
     ${isoTimestamp(sql, "coalesce(c.resolved_at, c.cancelled_at)")} as ended_at,

@@ -15,6 +15,7 @@ import { Targets } from "../../../services/Targets.ts"
 import { isCloseOf } from "../prices/PriceIngestion.ts"
 import { findAll, findOne, isoTimestamp, orDie, pageAfter, whenGiven } from "../sql.ts"
 import { categoriesOf, countsOfChallenge, hasStatus, latestSettlement, statusOf } from "./challengeRows.ts"
+import { shownLevels } from "../levels.ts"
 import { areCountsLive, countsAsOf } from "./countSteps.ts"
 
 /** The challenges of one type. */
@@ -72,7 +73,7 @@ export const makeViews = Effect.gen(function* () {
       left join ${latestSettlement(sql)} s on true`
 
   const selectPriceEvent = (now: DateTime.Utc) => sql`
-    select ${shared(now)}, c.kind, c.level::float8 as level, ${isoTimestamp(sql, "c.window_from")} as window_from,
+    select ${shared(now)}, c.kind, ${shownLevels(sql)}, ${isoTimestamp(sql, "c.window_from")} as window_from,
            ${isoTimestamp(sql, "c.resolve_at")} as resolve_at, c.reference_scale::float8 as reference_scale,
            n.bullish + n.bearish + n.forecasts as prediction_count, s.result, s.actual_value::float8 as actual_value,
            c.cancel_reason as void_reason,

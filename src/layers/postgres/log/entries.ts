@@ -4,10 +4,12 @@
  * text appears as its SHA-256 only. Triggers of the table `agents` write the entries of agents.
  */
 import { createHash } from "node:crypto"
-import { DateTime, Schema } from "effect"
+import { DateTime, Schema, Struct } from "effect"
 import type { TermsRow } from "../../../scoring/kinds/kind.ts"
 import { loggedTerms } from "../../../scoring/kinds/kinds.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
+import { levelNames } from "../../../scoring/kinds/facts.ts"
+import type { Levels } from "../../../scoring/kinds/facts.ts"
 
 export const EntryType = Schema.Literals([
   "challenge.create",
@@ -153,7 +155,7 @@ const poolMember = (pool: SettledPool | null) =>
   pool === null ? {} : { pool: { ...pool, root: hex(pool.root) } }
 
 /** The columns that every version of a settlement has. */
-interface SettlementVersion<Time extends Instant = DateTime.Utc> {
+interface SettlementVersion<Time extends Instant = DateTime.Utc> extends Levels<string | null> {
   readonly challenge_id: string
   readonly version: number
   /** Null for numeric questions. */
@@ -164,8 +166,6 @@ interface SettlementVersion<Time extends Instant = DateTime.Utc> {
   readonly observation: string
   /** The scale of numeric scores. */
   readonly reference_scale: string | null
-  /** The level of a yes-or-no question; null for others. */
-  readonly level: string | null
   readonly source: string
   readonly observed_at: Time
   readonly fetched_at: Time
@@ -178,9 +178,11 @@ interface SettlementVersion<Time extends Instant = DateTime.Utc> {
 }
 
 /** The values that decided a settlement together with the observation. */
-const measureOf = ({ dead_zone_pct, level, open_price, reference_scale }: SettlementVersion<Instant>) => {
+const measureOf = (settled: SettlementVersion<Instant>) => {
+  const { dead_zone_pct, open_price, reference_scale } = settled
   if (reference_scale !== null) return { reference_scale }
-  return level === null ? { dead_zone_pct, open_price } : { level }
+  const named = levelNames.filter((name) => settled[name] !== null)
+  return named.length === 0 ? { dead_zone_pct, open_price } : Struct.pick(settled, named)
 }
 
 const settledMembers = (settled: SettlementVersion<Instant>) => ({

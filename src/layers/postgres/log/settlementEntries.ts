@@ -5,6 +5,8 @@ import { arrayParam, credits, execute, findAll, rowsOf } from "../sql.ts"
 import { insertChallengeNotices } from "../notices/insertNotices.ts"
 import { amendment, settlement } from "./entries.ts"
 import type { SettledPool, Voided } from "./entries.ts"
+import { eachLevel } from "../../../scoring/kinds/facts.ts"
+import { exactLevels } from "../levels.ts"
 
 /** Adds the entry and the notice of a settlement or an amendment, within the transaction that wrote it and its scores. */
 export const logSettlement = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, key: SettlementKey) {
@@ -59,7 +61,7 @@ const SettledRow = Schema.Struct({
   dead_zone_pct: Schema.NullOr(Schema.String),
   observation: Schema.String,
   reference_scale: Schema.NullOr(Schema.String),
-  level: Schema.NullOr(Schema.String),
+  ...eachLevel(() => Schema.NullOr(Schema.String)),
   source: Schema.String,
   observed_at: Schema.DateTimeUtcFromDate,
   fetched_at: Schema.DateTimeUtcFromDate,
@@ -90,7 +92,7 @@ const settledChallenges = Effect.fnUntraced(function* (
     select s.challenge_id::text, s.version, s.result, trim_scale(s.open_price)::text as open_price,
            trim_scale(coalesce(s.close_price, s.actual_value))::text as observation,
            trim_scale(s.reference_scale)::text as reference_scale, trim_scale(s.dead_zone_pct)::text as dead_zone_pct,
-           trim_scale(s.level)::text as level,
+           ${exactLevels(sql, "s")},
            s.source, s.observed_at, s.fetched_at, s.raw_sha256, s.settled_at, s.previous_version, s.reason, n.scores,
            n.root
       from ${rowsOf(sql, "k", keys, {

@@ -1,8 +1,8 @@
 /** Challenges that are due now, schedule by schedule, and how each is made. */
-import { Data, Effect, DateTime, Duration, Schema, BigDecimal, Option, Struct } from "effect"
+import { Data, Effect, DateTime, Duration, Schema, BigDecimal, Option, Struct, Record } from "effect"
 import { EventId } from "../../../services/domain/ids.ts"
 import type { ChallengeId } from "../../../services/domain/ids.ts"
-import type { Scheduled, ScheduledKind } from "../../../services/Schedules.ts"
+import type { Scheduled } from "../../../services/Schedules.ts"
 import { SqlClient } from "effect/sql"
 import {
   hour,
@@ -21,7 +21,7 @@ import { closeScale, countedDays, day, scaleReturns, levelsAround } from "../../
 import { flashQuestion, ladderQuestion, sessionQuestion } from "../../../scoring/kinds/direction.ts"
 import { deadZoneOf } from "../../../scoring/reference.ts"
 import { ladderHours, OrderedCategory } from "../../../services/domain/Challenge.ts"
-import type { ChallengeType, PriceEventKind } from "../../../services/domain/Challenge.ts"
+import type { ChallengeType } from "../../../services/domain/Challenge.ts"
 import type { firstProgram } from "../../../services/Instances.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { decimalStep, minSurprises, referenceScale, edgesAround } from "../../../scoring/macro.ts"
@@ -29,6 +29,7 @@ import { categoriesOf } from "../challenges/challengeRows.ts"
 import { makeEarlierPrints } from "../challenges/macroTerms.ts"
 import { makeDailyCloses } from "../challenges/priceEventTerms.ts"
 import { makeReferences } from "../challenges/reference.ts"
+import { candleFacts, weeklyQuestions } from "../../../scoring/kinds/facts.ts"
 
 /** A challenge is due and cannot be made, for a reason that may pass. */
 export class NotYet extends Data.TaggedError("NotYet")<{ readonly reason: string }> {}
@@ -257,20 +258,6 @@ export const makeLadderPlans = Effect.gen(function* () {
   return { ladders, nextLadders }
 })
 
-interface Asked extends Pick<Plan, "needs"> {
-  readonly kind: ScheduledKind
-  readonly question: PriceEventKind
-  readonly level?: "threshold" | "up" | "down"
-}
-
-const week: ReadonlyArray<Asked> = [
-  { kind: "numeric_close", question: "numeric_close" },
-  { kind: "count_days", question: "count_days", needs: "dailyCounts" },
-  { kind: "threshold", question: "threshold", level: "threshold" },
-  { kind: "barrier_up", question: "barrier", level: "up" },
-  { kind: "barrier_down", question: "barrier", level: "down" }
-]
-
 /** The questions on a week of a crypto asset, with levels around its price. */
 export const makeWeekPlans = Effect.gen(function* () {
   const settings = yield* Settings
@@ -296,7 +283,7 @@ export const makeWeekPlans = Effect.gen(function* () {
     const at = nextMonday(DateTime.toEpochMillis(now) + lead) - lead
     return targets
       .filter(({ category }) => category === "crypto")
-      .flatMap((target) => week.map(({ question }) => ({ target, type: "price_event", kind: question, at })))
+      .flatMap((target) => weeklyQuestions.map(({ kind }) => ({ target, type: "price_event", kind, at })))
   }
 
   const weeks = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, now: DateTime.Utc) {
@@ -309,23 +296,23 @@ export const makeWeekPlans = Effect.gen(function* () {
     const plans: Array<Plan> = []
     // A pause concerns sessions and flash hours only.
     for (const { key } of targets.filter(({ category }) => category === "crypto")) {
-      // The five questions share one price.
+      // The questions of a week share one price.
       const levels = yield* Effect.cached(levelsOf(key, now))
-      for (const { kind, level, needs, question } of week) {
+      for (const { kind, levels: named, name, needs } of weeklyQuestions) {
         const make = Effect.flatMap(levels, (known) =>
           orNotYet(
             arenas.create("price_event", {
-              kind: question,
+              kind,
               asset: key,
               deadline,
               resolve_at: DateTime.makeUnsafe(monday + countedDays * day),
-              ...(level !== undefined && { level: known[level] }),
-              ...(question === "barrier" && { window_from: deadline })
+              ...Record.fromEntries(named.map(([level, place]) => [level, known[place]] as const)),
+              ...(candleFacts[kind].hasWindow && { window_from: deadline })
             })
           )
         )
         plans.push({
-          kind,
+          kind: name,
           target: key,
           period: dateText(monday / day),
           eventId: null,

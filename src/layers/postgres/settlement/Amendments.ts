@@ -12,11 +12,12 @@ import {
 } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
-import { statusOf, settlementOf, versionsOf } from "../challenges/challengeRows.ts"
+import { statusOf, settlementOf, versionsOf, latestSettlement } from "../challenges/challengeRows.ts"
 import { boundTime, decimal, findOne, findOption, isoTimestamp } from "../sql.ts"
 import { faultOfCategory } from "./scores.ts"
 import { makeSettle } from "./settle.ts"
 import type { Observed } from "./settle.ts"
+import { shownLevels } from "../levels.ts"
 
 /** A challenge to amend. Settlement columns are of its newest version, null before it is settled. */
 const AmendedRow = Schema.Struct({
@@ -94,8 +95,7 @@ const make = Effect.gen(function* () {
                  and reason = ${amendment.reason}) as same_version
         from challenges c
         join targets t on t.key = c.target
-        left join lateral (
-          select * from settlements where challenge_id = c.id order by version desc limit 1) s on true
+        left join ${latestSettlement(sql)} s on true
        where c.id = ${id}::uuid`)
   }
 
@@ -138,11 +138,10 @@ const make = Effect.gen(function* () {
       select c.id::text as challenge_id, c.type, c.target as asset, c.question, 'resolved' as status, s.result,
              s.open_price::float8 as open_price, s.close_price::float8 as close_price,
              s.dead_zone_pct::float8 as dead_zone_pct, s.actual_value::float8 as actual_value,
-             s.reference_scale::float8 as reference_scale, s.level::float8 as level, s.version, ${isoTimestamp(sql, "s.settled_at")} as settled_at,
+             s.reference_scale::float8 as reference_scale, ${shownLevels(sql, "s")}, s.version, ${isoTimestamp(sql, "s.settled_at")} as settled_at,
              s.source, ${versionsOf(sql)}
         from challenges c
-       cross join lateral (
-         select * from settlements where challenge_id = c.id order by version desc limit 1) s
+       cross join ${latestSettlement(sql)} s
        where c.id = ${id}::uuid`)
     return { ...row, settlement: settlementOf({ settled_at, source, version }) }
   })

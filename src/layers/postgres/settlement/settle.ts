@@ -9,6 +9,7 @@ import { SqlClient } from "effect/sql"
 import { closeChallenges } from "../challenges/lifecycle.ts"
 import { makeReferences } from "../challenges/reference.ts"
 import { questionColumns, questionOf, QuestionRow } from "../challenges/rows.ts"
+import { levelColumns, levelValues } from "../levels.ts"
 import { logSettlement } from "../log/settlementEntries.ts"
 import { boundNow, boundTime, execute, findOption, timestamp } from "../sql.ts"
 import { addScores, amendStats } from "./agentStats.ts"
@@ -81,10 +82,10 @@ export const makeSettle = Effect.gen(function* () {
         : sql`(select day from settlements where challenge_id = ${id}::uuid and version = 1)`
     yield* execute(sql`
       insert into settlements
-        (challenge_id, version, previous_version, result, open_price, close_price, dead_zone_pct, level, actual_value,
+        (challenge_id, version, previous_version, result, open_price, close_price, dead_zone_pct, ${levelColumns(sql)}, actual_value,
          reference_scale, source, observed_at, fetched_at, raw_sha256, settled_at, day, reason)
       values (${id}::uuid, ${version}, ${amended?.version ?? null}::int, ${result}, ${terms.open_price}::numeric,
-              ${result === null ? null : observation}::numeric, ${dead_zone_pct}::numeric, ${terms.level}::numeric,
+              ${result === null ? null : observation}::numeric, ${dead_zone_pct}::numeric, ${levelValues(sql, terms)},
               ${result === null ? observation : null}::numeric, ${result === null ? scale : null}::numeric, ${observed.source},
               ${timestamp(observed.observedAt)}, ${timestamp(observed.fetchedAt)}, ${observed.payloadHash}::bytea,
               ${timestamp(now)}, ${day}, ${amended?.reason ?? null})`)

@@ -12,6 +12,8 @@ import { checkEmpty, compare, isSameDecimal, moment } from "./entry.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 import { makeAuditPools } from "./pools.ts"
+import { eachLevel, levelNames } from "../../../../scoring/kinds/facts.ts"
+import { exactLevels } from "../../levels.ts"
 
 const settlementsPage = 500
 const scoresPage = 4096
@@ -25,7 +27,7 @@ const Row = Schema.Struct({
   dead_zone_pct: Schema.NullOr(Schema.String),
   actual_value: Schema.NullOr(Schema.String),
   reference_scale: Schema.NullOr(Schema.String),
-  level: Schema.NullOr(Schema.String),
+  ...eachLevel(() => Schema.NullOr(Schema.String)),
   source: Schema.String,
   observed_at: Schema.String,
   fetched_at: Schema.String,
@@ -91,9 +93,11 @@ const scoreProblems = (score: Score): ReadonlyArray<string> => {
 }
 
 /** The columns that this form of settlement leaves null. */
-const otherColumnsOf = ({ level, reference_scale }: Row): ReadonlyArray<keyof Row & string> => {
-  if (reference_scale !== null) return ["open_price", "close_price", "dead_zone_pct", "level"]
-  return level === null ? ["actual_value"] : ["actual_value", "open_price", "dead_zone_pct"]
+const otherColumnsOf = (row: Row): ReadonlyArray<keyof Row & string> => {
+  if (row.reference_scale !== null) return ["open_price", "close_price", "dead_zone_pct", ...levelNames]
+  return levelNames.every((name) => row[name] === null)
+    ? ["actual_value"]
+    : ["actual_value", "open_price", "dead_zone_pct"]
 }
 
 /** Composes the entry of a settlement or amendment. */
@@ -139,7 +143,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
       select s.challenge_id::text, s.version, s.result, ${exact(sql, "s.open_price")} as open_price,
              ${exact(sql, "s.close_price")} as close_price, ${exact(sql, "s.dead_zone_pct")} as dead_zone_pct, s.source,
              ${exact(sql, "s.actual_value")} as actual_value, ${exact(sql, "s.reference_scale")} as reference_scale,
-             ${exact(sql, "s.level")} as level, ${moment(sql, "s.observed_at")} as observed_at, ${moment(sql, "s.fetched_at")} as fetched_at,
+             ${exactLevels(sql, "s")}, ${moment(sql, "s.observed_at")} as observed_at, ${moment(sql, "s.fetched_at")} as fetched_at,
              s.raw_sha256, ${moment(sql, "s.settled_at")} as settled_at,
              s.previous_version, s.reason,
              case when c.type = 'macro' and s.actual_value is not null then (
