@@ -1,14 +1,13 @@
 /** Creates a challenge of any type: its kind and its type give the terms, and the rest is the same for all. */
-import { DateTime, Effect } from "effect"
+import { Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { noTerms } from "../../../scoring/kinds/kind.ts"
 import { microCredits } from "../../../services/Credits.ts"
-import type { ChallengeType, NewChallengeOf, NotCreated } from "../../../services/domain/Challenge.ts"
+import type { ChallengeType, NewChallengeOf } from "../../../services/domain/Challenge.ts"
 import { wholeSecond } from "../../../services/domain/text.ts"
 import { Pools } from "../../../services/Pools.ts"
 import { Targets, unknownAsset } from "../../../services/Targets.ts"
-import type { Target } from "../../../services/Targets.ts"
 import { boundNow, transaction } from "../sql.ts"
 import { makeDirectionalTerms } from "./directionalTerms.ts"
 import { createChallenge } from "./lifecycle.ts"
@@ -16,25 +15,7 @@ import { makeMacroTerms } from "./macroTerms.ts"
 import { makePriceEventTerms } from "./priceEventTerms.ts"
 import { makeReferences } from "./reference.ts"
 import { rowOf, textsOf } from "./rows.ts"
-import type { Unworded } from "./rows.ts"
-
-/** The parts of a new challenge that its type decides; columns that it leaves out are null. */
-export interface Draft extends Partial<Unworded> {
-  readonly kind: string
-  readonly event_id?: string | null
-  readonly resolve_at: DateTime.Utc
-  readonly close_price_until: DateTime.Utc
-  readonly cancel_at: DateTime.Utc
-  /** The scale that forecasts are scored with, where it is not the reference scale. */
-  readonly scale?: string
-}
-
-/** Makes the draft of a new challenge on a target; its deadline is a whole second. */
-export type DraftOf<Type extends ChallengeType> = (
-  wanted: NewChallengeOf<Type>,
-  target: Target,
-  now: DateTime.Utc
-) => Effect.Effect<Draft, NotCreated<Type>>
+import type { DraftOf } from "./rows.ts"
 
 export const makeCreate = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

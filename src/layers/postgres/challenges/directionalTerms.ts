@@ -9,7 +9,7 @@ import { wholeSecond, wholeSeconds } from "../../../services/domain/text.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { findOne, orDie } from "../sql.ts"
-import type { DraftOf } from "./create.ts"
+import type { DraftOf } from "./rows.ts"
 
 const PrintedDecimals = Schema.Struct({
   open_price: Schema.String,

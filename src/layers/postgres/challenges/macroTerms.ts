@@ -11,7 +11,7 @@ import { wholeSecond, wholeSeconds } from "../../../services/domain/text.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { decimal, exact, findAll, findOne } from "../sql.ts"
 import { latestSettlement, scoringScale } from "./challengeRows.ts"
-import type { DraftOf } from "./create.ts"
+import type { DraftOf } from "./rows.ts"
 import { exactList } from "./rows.ts"
 
 const Printed = Schema.Struct({

@@ -22,7 +22,7 @@ import { wholeSeconds } from "../../../services/domain/text.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { findOne, orDie } from "../sql.ts"
-import type { DraftOf } from "./create.ts"
+import type { DraftOf } from "./rows.ts"
 import { exactLevels, levelColumns, levelValues } from "../levels.ts"
 
 /** The daily closes that a scale is computed from: of so many UTC days, the last of which ends at a time, those that are known. */

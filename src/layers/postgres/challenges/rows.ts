@@ -1,9 +1,12 @@
 /** Rows of `challenges`: the one list of the columns that only some kinds fill, and what follows from them. */
 import { DateTime, Schema } from "effect"
+import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { eachLevel } from "../../../scoring/kinds/facts.ts"
 import { kindOf } from "../../../scoring/kinds/kinds.ts"
 import type { Question } from "../../../scoring/kinds/kinds.ts"
+import type { ChallengeType, NewChallengeOf, NotCreated } from "../../../services/domain/Challenge.ts"
+import type { Target } from "../../../services/Targets.ts"
 import { exactLevels } from "../levels.ts"
 import { credits, exact } from "../sql.ts"
 import { scoringScale } from "./challengeRows.ts"
@@ -74,6 +77,24 @@ export interface Unworded extends Omit<TermsRow, "scale" | "window_from"> {
   readonly close_price_until: DateTime.Utc
   readonly cancel_at: DateTime.Utc
 }
+
+/** The parts of a new challenge that its type decides; columns that it leaves out are null. */
+export interface Draft extends Partial<Unworded> {
+  readonly kind: string
+  readonly event_id?: string | null
+  readonly resolve_at: DateTime.Utc
+  readonly close_price_until: DateTime.Utc
+  readonly cancel_at: DateTime.Utc
+  /** The scale that forecasts are scored with, where it is not the reference scale. */
+  readonly scale?: string
+}
+
+/** Makes the draft of a new challenge on a target; its deadline is a whole second. */
+export type DraftOf<Type extends ChallengeType> = (
+  wanted: NewChallengeOf<Type>,
+  target: Target,
+  now: DateTime.Utc
+) => Effect.Effect<Draft, NotCreated<Type>>
 
 /** The columns of a question that is being made; `scale` is what its forecasts are scored with. */
 export const rowOf = (created: Unworded, scale = created.reference_scale): QuestionRow => ({
