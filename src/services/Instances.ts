@@ -16,9 +16,9 @@ export interface Instance {
 
 /**
  * The first program, by the newest migration it knows, that reads answers in forms and questions in categories, the ladder, equal
- * quantiles, and counts of days by daily candles. A trigger of the migration excludes older programs at the first use.
+ * quantiles, counts of days by daily candles, and ranges. A trigger of the migration excludes older programs at the first use.
  */
-export const firstProgram = { forms: 14, ladder: 19, ties: 29, dailyCounts: 30 } as const
+export const firstProgram = { forms: 14, ladder: 19, ties: 29, dailyCounts: 30, range: 35 } as const
 
 export class Instances extends Context.Service<
   Instances,

@@ -79,11 +79,13 @@ const questionsOn = Effect.fnUntraced(function* (monday: DateTime.Utc) {
   const noon = { deadline: plus(monday, "12 hours") }
   const directional = (kind: "session" | "flash" | "1h" | "4h" | "1d") =>
     newChallenge({ ...noon, kind, open_price: 2000, dead_zone_pct: 0.3, resolve_at: end })
-  const event = (kind: "numeric_close" | "threshold") =>
+  const event = (kind: "numeric_close" | "threshold" | "range") =>
     newPriceEvent({
       ...noon,
       kind,
-      ...(kind === "threshold" ? { level: 2010.5 } : { reference_scale: 31.4 })
+      ...(kind === "numeric_close" && { reference_scale: 31.4 }),
+      ...(kind === "threshold" && { level: 2010.5 }),
+      ...(kind === "range" && { low: 1995.5, high: 2031.5 })
     })
   const barrier = (level: number) =>
     newPriceEvent({
@@ -143,6 +145,7 @@ const questionsOn = Effect.fnUntraced(function* (monday: DateTime.Utc) {
     ["threshold", yield* event("threshold"), yesOrNo, 2031.5],
     ["threshold-rule-2", yield* before(2, event("threshold")), yesOrNo, 2031.5],
     ["threshold-rule-1", yield* before(1, event("threshold")), yesOrNo, 2031.5],
+    ["range", yield* event("range"), yesOrNo, 2031.5],
     ["barrier", yield* barrier(2010), yesOrNo, 2010.25],
     ["barrier-untouched", yield* barrier(3000), yesOrNo, 2950],
     ["barrier-rule-2", yield* before(2, barrier(2010)), yesOrNo, 2010.25],

@@ -5,6 +5,7 @@ import { DateTime, Effect, Exit } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { NewAnswer } from "../../src/services/domain/Answer.ts"
 import type { AnyStatus, NewPriceEvent } from "../../src/services/domain/Challenge.ts"
+import { Prices } from "../../src/services/Prices.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claimedAgent, provisionalAgent } from "../support/agents.ts"
 import {
@@ -83,6 +84,37 @@ layer(testServices())("Price-event questions", (it) => {
     })
   )
 
+  it.effect("A range is asked on every asset with daily closes, and decided by them", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const onGold = newPriceEvent({ kind: "range", asset: "GC", low: 4700.5, high: 4712.25 })
+      const unknown = yield* Effect.flip(onGold)
+      assert.deepStrictEqual(unknown.errors, [{ path: "asset", message: "No daily closes of GC are known" }])
+      const day = (time: DateTime.Utc, close: number) =>
+        Prices.use((prices) =>
+          prices.import({
+            asset: "GC",
+            interval: "1d",
+            candles: [{ time, open: close, high: close, low: close, close }]
+          })
+        )
+      yield* day(plus(monday, "-3 days"), 4690)
+      const question = yield* onGold
+      assert.deepInclude(question, { low: 4700.5, high: 4712.25, level: null, reference_scale: null })
+      const agent = yield* claimedAgent()
+      yield* answerPriceEvent(agent, question)
+      yield* moveTo(plus(monday, "1 day"))
+      yield* day(monday, 4712.25)
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      assert.deepInclude(yield* results(question), {
+        result: "bullish",
+        close_price: 4712.25,
+        low: 4700.5,
+        high: 4712.25
+      })
+    })
+  )
+
   it.effect("Price-event questions end where candles do: at midnight, on a Monday, or at any hour", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
@@ -116,6 +148,11 @@ layer(testServices())("Price-event questions", (it) => {
           ["level", "reference_scale", "window_from"]
         ],
         [{ kind: "numeric_close", resolve_at, level: 1, reference_scale: 1 }, ["level"]],
+        [{ kind: "range", resolve_at, level: 1 }, ["level", "low", "high"]],
+        [{ kind: "range", resolve_at, low: 2 }, ["high"]],
+        [{ kind: "range", resolve_at, low: 2, high: 2 }, ["high"]],
+        [{ kind: "range", resolve_at, low: 1, high: 2, reference_scale: 1 }, ["reference_scale"]],
+        [{ kind: "threshold", resolve_at, level: 1, low: 1 }, ["low"]],
         [{ kind: "count_days", resolve_at: window_from, level: 1 }, ["level", "resolve_at"]],
         [{ kind: "barrier", resolve_at, level: 1, window_from: resolve_at }, ["window_from"]],
         [{ kind: "barrier", resolve_at, level: 1, window_from: plus(monday, "1 minute") }, ["window_from"]]

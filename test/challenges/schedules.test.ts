@@ -416,9 +416,9 @@ world("flash")("Flash challenges", (it) => {
 })
 
 const levelsOf = rowsOf(
-  Schema.Struct({ schedule: Schema.String, target: Schema.String, level: Schema.NullOr(Schema.Finite) }),
+  Schema.Struct({ schedule: Schema.String, target: Schema.String, levels: Schema.Array(Schema.Finite) }),
   (sql) => sql`
-    select s.schedule, s.target, c.level::float8 as level
+    select s.schedule, s.target, array_remove(array[c.level, c.low, c.high], null)::float8[] as levels
       from scheduled_challenges s join challenges c on c.id = s.challenge_id
      order by s.target, s.schedule`
 )
@@ -445,19 +445,21 @@ world("price_event")("Weekly questions", (it) => {
           )
         }
         const report = yield* make
-        assert.lengthOf(report.made, 10)
+        assert.lengthOf(report.made, 12)
         assert.deepStrictEqual(report.waiting, [])
         assert.deepStrictEqual(yield* levelsOf, [
-          { schedule: "barrier_down", target: "BTC", level: 84_000 },
-          { schedule: "barrier_up", target: "BTC", level: 91_000 },
-          { schedule: "count_days", target: "BTC", level: null },
-          { schedule: "numeric_close", target: "BTC", level: null },
-          { schedule: "threshold", target: "BTC", level: 87_500 },
-          { schedule: "barrier_down", target: "ETH", level: 2900 },
-          { schedule: "barrier_up", target: "ETH", level: 3120 },
-          { schedule: "count_days", target: "ETH", level: null },
-          { schedule: "numeric_close", target: "ETH", level: null },
-          { schedule: "threshold", target: "ETH", level: 3020 }
+          { schedule: "barrier_down", target: "BTC", levels: [84_000] },
+          { schedule: "barrier_up", target: "BTC", levels: [91_000] },
+          { schedule: "count_days", target: "BTC", levels: [] },
+          { schedule: "numeric_close", target: "BTC", levels: [] },
+          { schedule: "range", target: "BTC", levels: [84_000, 91_000] },
+          { schedule: "threshold", target: "BTC", levels: [87_500] },
+          { schedule: "barrier_down", target: "ETH", levels: [2900] },
+          { schedule: "barrier_up", target: "ETH", levels: [3120] },
+          { schedule: "count_days", target: "ETH", levels: [] },
+          { schedule: "numeric_close", target: "ETH", levels: [] },
+          { schedule: "range", target: "ETH", levels: [2900, 3120] },
+          { schedule: "threshold", target: "ETH", levels: [3020] }
         ])
         const { items } = yield* Arenas.use((arenas) =>
           arenas.list("price_event", { status: "open" }, firstPage)

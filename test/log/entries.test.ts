@@ -174,6 +174,20 @@ describe("The entry of each type", () => {
     )
   })
 
+  it("The entry of a range and that of its settlement have both ends of it", () => {
+    const ends = { low: "69000", high: "71000.5" }
+    const event = { ...created, challenge_type: "price_event" as const, asset: "BTC", event_id: null }
+    assert.include(
+      text(challengeCreate({ ...event, kind: "range", ...ends })),
+      `"high":"71000.5","kind":"range","level":null,"low":"69000",`
+    )
+    const range = { ...settled, open_price: null, dead_zone_pct: null, ...ends }
+    assert.include(
+      text(settlement({ ...range, observation: "70001.5" })),
+      `"high":"71000.5","low":"69000","observation":"70001.5",`
+    )
+  })
+
   it("The entry of a macro challenge's end has what its credit came to, where there was a pool", () => {
     const pool = {
       outcome: "paid",

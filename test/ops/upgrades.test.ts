@@ -201,7 +201,7 @@ layer(testServices({ AUSPEX_SCHEDULES: "ladder,macro" }))("The schedules", (it) 
 })
 
 layer(testServices({ AUSPEX_SCHEDULES: "price_event" }))("The questions of a week", (it) => {
-  it.effect("The questions of a week are made beside an older instance, but for a count of days", () =>
+  it.effect("The questions of a week that an older instance cannot read wait for its end", () =>
     Effect.gen(function* () {
       const sunday = instant("2026-06-07T00:00:00Z")
       yield* moveTo(plus(sunday, "12 hours"))
@@ -221,15 +221,15 @@ layer(testServices({ AUSPEX_SCHEDULES: "price_event" }))("The questions of a wee
       )
       assert.deepStrictEqual(
         report.waiting.filter(({ target }) => target === "ETH").map(({ kind }) => kind),
-        ["count_days"]
+        ["count_days", "range"]
       )
       assert.strictEqual(yield* needed, 1)
       yield* TestClock.adjust("10 minutes")
       assert.deepStrictEqual(
         (yield* make).made.map(({ kind }) => kind),
-        ["count_days"]
+        ["count_days", "range"]
       )
-      assert.strictEqual(yield* needed, firstProgram.dailyCounts)
+      assert.strictEqual(yield* needed, firstProgram.range)
     })
   )
 })

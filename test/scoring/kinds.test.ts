@@ -1,3 +1,4 @@
+import { normalCdf } from "../../src/scoring/crps.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { BigDecimal, DateTime, Schema } from "effect"
 import {
@@ -166,6 +167,52 @@ describe("A close", () => {
   })
 })
 
+describe("A range", () => {
+  const range = (low: string, high: string) => asked("range", monday, { low, high })
+  const close = [closing(monday - hour, 12345)]
+
+  it("A close from the low end to the high end is Yes, both included, and any other is No", () => {
+    for (const [low, high, result] of [
+      ["123.45", "124", "bullish"],
+      ["123", "123.4500", "bullish"],
+      ["123.45000000000000000001", "124", "bearish"],
+      ["123", "123.44999999999999999999", "bearish"]
+    ] as const) {
+      assert.strictEqual(resultOf(range(low, high), close), result)
+    }
+    assert.isUndefined(decide(range("1", "2"), []))
+  })
+
+  it("The random walk gives a range the probability between its ends, and no time left its result", () => {
+    const row = { ...newTerms, low: "90", high: "110" }
+    const walk = candleKindOf("range").of(row, monday)?.walk
+    const odds = (price: number, sd: number) =>
+      walk?.at({
+        at: monday - hour,
+        touched: false,
+        closes: new Map(),
+        price,
+        volatility: sd,
+        distanceTo: (level) => Math.log(level / price),
+        spread: () => sd
+      })
+    const sd = 0.1
+    const yes = normalCdf(Math.log(1.1) / sd) - normalCdf(Math.log(0.9) / sd)
+    const found = odds(100, sd)
+    assert(found !== undefined && "odds" in found)
+    assert.closeTo(found.odds[0] ?? 0, yes, 1e-12)
+    assert.closeTo((found.odds[0] ?? 0) + (found.odds[1] ?? 0), 1, 1e-12)
+    for (const [price, odd] of [
+      [90, 1],
+      [110, 1],
+      [89.99, 0],
+      [110.01, 0]
+    ] as const) {
+      assert.deepStrictEqual(odds(price, 0), { odds: [odd, 1 - odd] })
+    }
+  })
+})
+
 describe("The candle that closes a day", () => {
   const known = (interval: "1d" | "1h", close: string, knownAt: number, isUpheld = false) => ({
     interval,
@@ -290,6 +337,8 @@ describe("The settlement text", () => {
     ...newTerms,
     window_from: Date.UTC(2026, 2, 2),
     level: "70000",
+    low: "60000",
+    high: "80000",
     reference_scale: "1.25"
   }
   const unworded = {
@@ -310,6 +359,7 @@ describe("The settlement text", () => {
   it.each([
     ["numeric_close", ["2026-03-08", "1.25"], [times.resolve, times.end]],
     ["threshold", ["2026-03-08", "70000"], [times.resolve, times.end]],
+    ["range", ["2026-03-08", "60000", "80000"], [times.resolve, times.end]],
     ["barrier", ["70000"], [times.from, times.resolve, times.end]],
     ["count_days", ["2026-03-02", "2026-03-08", "1.25"], [times.end]]
   ] as const)("The criteria of %s say in both languages what decides it", (kind, said, moments) => {

@@ -132,6 +132,25 @@ describe("A proof that holds", () => {
     assert.strictEqual(facts.get("Closing price"), "1180.25")
   })
 
+  it("A proof of a range's settlement shows both ends of the range", async () => {
+    const entry = canonical({
+      challenge_id: "01a1fc93-cf15-7009-bfbe-56ab2106280a",
+      high: "1190",
+      low: "1180.25",
+      observation: "1180.25",
+      result: "bullish",
+      type: "settlement",
+      version: 1
+    })
+    const proof = proofFile({ entries: [...otherEntries(3), entry], index: 3, key, extra: { entry } })
+    const { statement } = await verify({ proof, keys })
+    const facts = new Map(statement?.facts)
+    assert.deepStrictEqual(
+      ["Low end", "High end", "Closing price"].map((name) => facts.get(name)),
+      ["1180.25", "1190", "1180.25"]
+    )
+  })
+
   it("A proof of an amendment shows the replaced version, and that another may have followed", async () => {
     const entry = canonical({
       amended_at: "2026-03-04T00:00:00.000Z",

@@ -1,4 +1,5 @@
 /** Moments, challenges of every type, predictions on them, and the prices that settle them. */
+import { candleFacts, isCandleKind } from "../../src/scoring/kinds/facts.ts"
 import { Array as Arr, DateTime, Effect, Schema } from "effect"
 import type { Duration } from "effect"
 import { TestClock } from "effect/testing"
@@ -132,18 +133,20 @@ export const forecast = Effect.fnUntraced(function* (
   })
 })
 
-/** A price event on ETH over the UTC day after the next midnight, open for an hour, with a level of 100 or a scale of 10. */
+/** A price event on ETH over the UTC day after the next midnight, open for an hour, with a level of 100, a range around it, or a scale of 10. */
 export const newPriceEvent = Effect.fnUntraced(function* (
   terms: Partial<NewPriceEvent> & Pick<NewPriceEvent, "kind">
 ) {
   const arenas = yield* Arenas
   const now = yield* DateTime.now
-  const isYesOrNo = terms.kind === "barrier" || terms.kind === "threshold"
+  const { answers, levels } = candleFacts[terms.kind]
   return yield* arenas.create("price_event", {
     asset: "ETH",
     deadline: plus(now, "1 hour"),
     resolve_at: plus(DateTime.startOf(now, "day"), terms.kind === "count_days" ? "7 days" : "1 day"),
-    ...(isYesOrNo ? { level: 100 } : { reference_scale: 10 }),
+    ...(answers === "number" && { reference_scale: 10 }),
+    ...(levels.includes("level") && { level: 100 }),
+    ...(levels.includes("low") && { low: 90, high: 110 }),
     ...terms
   })
 })
@@ -156,7 +159,7 @@ export const answerPriceEvent = Effect.fnUntraced(function* (
   receivedAt?: DateTime.Utc
 ) {
   yield* Effect.orDie(Targets.use((targets) => targets.subscribe(agentId, challenge.asset)))
-  const isYesOrNo = challenge.kind === "barrier" || challenge.kind === "threshold"
+  const isYesOrNo = isCandleKind(challenge.kind) && candleFacts[challenge.kind].answers === "yes_no"
   return yield* submit({
     agentId,
     challengeId: challenge.id,

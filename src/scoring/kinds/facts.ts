@@ -6,20 +6,32 @@ import { countedDays } from "../candles.ts"
 export const directionKindNames = ["session", "flash", "1h", "4h", "1d"] as const
 
 /** The prices that a question names: columns of challenges and settlements, members of the interface, rows of pages. */
-export const levelNames = ["level"] as const
+export const levelNames = ["level", "low", "high"] as const
 export type LevelName = (typeof levelNames)[number]
 export type Levels<Value> = Readonly<Record<LevelName, Value>>
 
 /** A value for each level. */
 export const eachLevel = <Value>(valueOf: (name: LevelName) => Value): Levels<Value> => ({
-  level: valueOf("level")
+  level: valueOf("level"),
+  low: valueOf("low"),
+  high: valueOf("high")
 })
 
 /** The names of the levels on pages. */
-export const levelLabels = { level: { en: "Level", zh: "价位" } } as const satisfies Levels<unknown>
+export const levelLabels = {
+  level: { en: "Level", zh: "价位" },
+  low: { en: "Low end", zh: "下限" },
+  high: { en: "High end", zh: "上限" }
+} as const satisfies Levels<unknown>
 
 /** The weekly questions of the schedule. */
-export type WeeklyName = "numeric_close" | "threshold" | "count_days" | "barrier_up" | "barrier_down"
+export type WeeklyName =
+  | "numeric_close"
+  | "threshold"
+  | "count_days"
+  | "barrier_up"
+  | "barrier_down"
+  | "range"
 
 /** Levels of a weekly question: around even odds of the close, and where about every second path reaches. */
 type WeeklyLevel = "threshold" | "up" | "down"
@@ -41,7 +53,7 @@ interface CandleFacts {
     Readonly<Record<WeeklyName, ReadonlyArray<readonly [name: LevelName, level: WeeklyLevel]>>>
   >
   /** The programs (services/Instances.ts) that must read it before the schedule asks it; absent where all do. */
-  readonly needs?: "dailyCounts"
+  readonly needs?: "dailyCounts" | "range"
 }
 
 const facts = {
@@ -82,6 +94,21 @@ const facts = {
     levels: ["level"],
     targets: "crypto",
     weekly: { threshold: [["level", "threshold"]] }
+  },
+  range: {
+    answers: "yes_no",
+    counts: null,
+    closes: { days: 1, dailySince: 2 },
+    hasWindow: false,
+    levels: ["low", "high"],
+    targets: "daily closes",
+    weekly: {
+      range: [
+        ["low", "down"],
+        ["high", "up"]
+      ]
+    },
+    needs: "range"
   }
 } as const satisfies Readonly<Record<string, CandleFacts>>
 

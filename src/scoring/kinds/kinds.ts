@@ -24,6 +24,7 @@ import type {
 } from "./kind.ts"
 import { macroCategory } from "./macroCategory.ts"
 import { macroNumber } from "./macroNumber.ts"
+import { range } from "./range.ts"
 import { threshold } from "./threshold.ts"
 
 /** The parts of a kind that need no terms. */
@@ -112,7 +113,8 @@ export const candleKinds: Readonly<Record<CandleKindName, RegisteredCandleKind>>
   numeric_close: registeredCandles(close),
   barrier: registeredCandles(barrier),
   count_days: registeredCandles(countDays),
-  threshold: registeredCandles(threshold)
+  threshold: registeredCandles(threshold),
+  range: registeredCandles(range)
 }
 
 const directions = registered(direction)

@@ -101,6 +101,17 @@ const levelTerms = {
   last: []
 } as const
 
+/** A question of yes or no on a range. */
+const rangeTerms = {
+  ...levelTerms,
+  first: [
+    ["result", "Result"],
+    ["low", "Low end"],
+    ["high", "High end"],
+    ["observation", "Closing price"]
+  ]
+} as const
+
 const numericTerms = {
   first: [["observation", "Published value"]],
   observed: "Recorded at",
@@ -134,6 +145,7 @@ const titles: ReadonlyMap<string, string> = new Map([
 
 const termsOf = (members: JsonObject) => {
   if ("reference_scale" in members) return numericTerms
+  if ("low" in members) return rangeTerms
   return "level" in members ? levelTerms : directionalTerms
 }
 

@@ -43,6 +43,7 @@ import { lookalikes } from "./migrations/0031_lookalikes.ts"
 import { heldNamesByIndex } from "./migrations/0032_held_names.ts"
 import { letterFunction } from "./migrations/0033_letters.ts"
 import { heldAnew } from "./migrations/0034_held_anew.ts"
+import { range } from "./migrations/0035_range.ts"
 import { mailUrgency, operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -200,7 +201,8 @@ export const migrations = {
     ],
     ...expand(Effect.void)
   },
-  "0034_held_anew": expand(heldAnew)
+  "0034_held_anew": expand(heldAnew),
+  "0035_range": expand(range)
 }
 
 /** The migration that first stores in `instance` which programs may run. */

@@ -148,6 +148,8 @@ const sentences: ReadonlyArray<readonly [english: string, chinese: string]> = [
   ["Closing price", "收盘价"],
   ["Dead zone in percent", "持平区间（%）"],
   ["Level", "价位"],
+  ["Low end", "下限"],
+  ["High end", "上限"],
   [
     "Closing price, or of a barrier the price nearest to the level",
     "收盘价；触及类题目则为最接近该价位的价格"
