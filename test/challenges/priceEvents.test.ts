@@ -3,6 +3,7 @@ import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Exit } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import type { NewAnswer } from "../../src/services/domain/Answer.ts"
 import type { AnyStatus, NewPriceEvent } from "../../src/services/domain/Challenge.ts"
 import { Prices } from "../../src/services/Prices.ts"
@@ -106,6 +107,7 @@ layer(testServices())("Price-event questions", (it) => {
       yield* moveTo(plus(monday, "1 day"))
       yield* day(monday, 4712.25)
       yield* Scoring.use((scoring) => scoring.settleDue)
+      assert.deepStrictEqual((yield* Audit.use((audit) => audit.verifyStats)).differences, [])
       assert.deepInclude(yield* results(question), {
         result: "bullish",
         close_price: 4712.25,

@@ -476,7 +476,7 @@ layer(testServer())("The administrators' commands", (it) => {
       const changed = yield* run("targets", "set", "ZN", "--paused", "true", "--dead-zone", "0.35")
       assert.match(changed.out, /ZN\s.*\spaused\s+0\.35/)
       const nothing = yield* run("targets", "set", "ZN")
-      assert.include(nothing.err, "Say what to set")
+      assert.include(nothing.err, "Expected a setting")
       const unknown = yield* run("targets", "set", "XX", "--paused", "false")
       assert.include(unknown.err, 'admin: There is no target "XX"')
     })

@@ -144,7 +144,7 @@ const killedInCalls = withProcesses(({ north, start, write }) =>
   })
 )
 
-/** Sends SIGHUP to a process repeatedly, with good and bad files. */
+/** Sends SIGHUP to a process again and again, with good and bad files. */
 const hungUpOn = withProcesses(({ file, start, write }) =>
   Effect.gen(function* () {
     const model = (name: string): ReadonlyArray<TestModel> => [

@@ -11,6 +11,10 @@ const ownReasons = [
 
 type Sides = Readonly<Record<Direction, string>>
 
+/** The names of levels in a sentence: "the low end, the high end". */
+const theEach = (levels: ReadonlyArray<string>): string =>
+  levels.map((level) => `the ${level.toLowerCase()}`).join(", ")
+
 export const english = {
   types: { directional: "Directional challenge", macro: "Macro challenge", price_event: "Price event" },
   /** Separates the type from the asset. */
@@ -163,12 +167,11 @@ export const english = {
     workOut:
       "The proof of “Settled”, or of the last “Amended”, shows the published value and the reference scale. With both, anybody can work out the CRPS and the score of a forecast."
   },
-  recordOfLevel: (observed: string) => ({
-    settled: `The ${observed.toLowerCase()}, the level, the result, and one hash over all scores.`,
+  recordOfLevels: (observed: string, levels: ReadonlyArray<string>) => ({
+    settled: `The ${observed.toLowerCase()}, ${theEach(levels)}, the result, and one hash over all scores.`,
     amended:
       "The price it is decided by instead, the result, one hash over all scores, and a hash of the reason.",
-    workOut:
-      "The proof of “Settled”, or of the last “Amended”, shows the price, the level and the result. With these anybody can work out the score."
+    workOut: `The proof of “Settled”, or of the last “Amended”, shows the price, ${theEach(levels)} and the result. With these anybody can work out the score.`
   }),
   recordOfNumber: (observed: string) => ({
     settled: `The ${observed.toLowerCase()}, the scale that answers are scored with, and one hash over all scores.`,
@@ -417,10 +420,10 @@ export const chinese: typeof english = {
     amended: "改用的数值、同一尺度、涵盖全部得分的哈希值，以及理由的哈希值。",
     workOut: "“结算”或最近一次“更正”的证明载有公布值和参考尺度，任何人都可以据此算出预测的 CRPS 和得分。"
   },
-  recordOfLevel: (observed) => ({
-    settled: `${observed}、价位、结果，以及涵盖全部得分的哈希值。`,
+  recordOfLevels: (observed, levels) => ({
+    settled: `${observed}、${levels.join("、")}、结果，以及涵盖全部得分的哈希值。`,
     amended: "改用的价格、结果、涵盖全部得分的哈希值，以及理由的哈希值。",
-    workOut: "“结算”或最近一次“更正”的证明载有价格、价位和结果，任何人都可以据此算出得分。"
+    workOut: `“结算”或最近一次“更正”的证明载有价格、${levels.join("、")}和结果，任何人都可以据此算出得分。`
   }),
   recordOfNumber: (observed) => ({
     settled: `${observed}、评分所用的尺度，以及涵盖全部得分的哈希值。`,

@@ -401,7 +401,7 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
   const { t } = frame
   const messages = t.question
   const observed = messages.observed[terms.kind] ?? terms.kind
-  const { answers, closes, counts, hasWindow } = candleFacts[terms.kind]
+  const { answers, closes, counts, hasWindow, levels } = candleFacts[terms.kind]
   const isYesOrNo = answers === "yes_no"
   const count = results.prediction_count
   const observation = results.actual_value ?? results.close_price
@@ -463,6 +463,11 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
           : directionChart(drawn.answers, messages.yesAndNo, terms.result, t),
       meaning: isYesOrNo ? messages.saysYesOrNo : messages.byCrps
     },
-    messages: isYesOrNo ? messages.recordOfLevel(observed) : messages.recordOfNumber(observed)
+    messages: isYesOrNo
+      ? messages.recordOfLevels(
+          observed,
+          levels.map((name) => messages.levels[name])
+        )
+      : messages.recordOfNumber(observed)
   })
 }

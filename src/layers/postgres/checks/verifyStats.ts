@@ -6,6 +6,7 @@
 import { BigDecimal, DateTime, Duration, Effect, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import { findAll, findOne, whenGiven, timestamp, transaction, withStatementTimeout } from "../sql.ts"
+import { numberKinds } from "../../../scoring/kinds/facts.ts"
 import { pitBuckets } from "../../../scoring/calibration.ts"
 import { floatOf, statedColumns, statedOf, verdictOf } from "../challenges/challengeRows.ts"
 import { boundedSkill, brierScore, oddsOf, referenceSkill } from "../../../scoring/reference.ts"
@@ -172,7 +173,8 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
                      p.predicted_std, ${statedColumns(sql)}
                 from predictions p
                where p.challenge_id in (
-                 select id from challenges where type <> 'directional' and level is null and resolved_at is not null)
+                 select id from challenges
+                  where (type = 'macro' or kind = any(${numberKinds}::text[])) and resolved_at is not null)
                  ${whenGiven(sql, after, (last) => sql`and (p.challenge_id, p.agent_id) > (${last.challenge_id}::uuid, ${last.agent_id}::uuid)`)}
                order by p.challenge_id, p.agent_id, p.revision desc
                limit ${page}) p) f
