@@ -100,8 +100,8 @@ const start = Effect.gen(function* () {
     yield* Effect.forkScoped(poll("practice", practiceInterval, practice.makeDue))
   }
   if (Option.isSome(settings.countsEvery) || Option.isSome(settings.oddsEvery)) {
-    const publishDue = inSteps({ predictions: arenas.publishDue, pools: pools.publishDue })
-    yield* Effect.forkScoped(singletonCron("counts", settings.jobInterval, publishDue))
+    const publishCounts = inSteps({ predictions: arenas.publishCounts, pools: pools.publishOdds })
+    yield* Effect.forkScoped(singletonCron("counts", settings.jobInterval, publishCounts))
   }
   for (const urgency of urgencies) {
     const send = Effect.repeat(mailer.sendNext(urgency), { while: Option.isSome })

@@ -80,7 +80,7 @@ const namesWithin: Readonly<Record<string, string>> = {
 export const nameWithin = (key: string, name: string): string => namesWithin[key] ?? name
 
 /** A target's name with its key, as questions write it: "the US dollar index (DXY)". */
-export const askedName = (key: string, name: string): string => `${nameWithin(key, name)} (${key})`
+export const nameWithKey = (key: string, name: string): string => `${nameWithin(key, name)} (${key})`
 
 export const periodInChinese = (period: string): string => {
   const [, year, month] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(period) ?? []

@@ -315,6 +315,6 @@ export class Arenas extends Context.Service<
       filter?: OwnPredictionFilter
     ) => Effect.Effect<typeof OwnPredictions.Type, InvalidRequest>
     /** Publishes the counts by direction of the open challenges that are due for a step. */
-    readonly publishDue: Effect.Effect<void>
+    readonly publishCounts: Effect.Effect<void>
   }
 >()("auspex/services/Arenas") {}

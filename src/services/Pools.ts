@@ -109,6 +109,6 @@ export class Pools extends Context.Service<
     readonly fund: (challengeId: string, reward: bigint) => Effect.Effect<void>
     readonly odds: (challengeId: string) => Effect.Effect<PoolOdds, NotFound>
     /** Publishes the odds of open pools whose next step is due. */
-    readonly publishDue: Effect.Effect<void>
+    readonly publishOdds: Effect.Effect<void>
   }
 >()("auspex/services/Pools") {}

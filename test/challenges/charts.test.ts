@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Amendments } from "../../src/services/Amendments.ts"
-import { nothingSaid } from "../../src/services/domain/Prediction.ts"
+import { emptyAnswer } from "../../src/services/domain/Prediction.ts"
 import { Charts } from "../../src/services/Charts.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent } from "../support/agents.ts"
@@ -115,13 +115,13 @@ layer(testServices())("Answers of a chart", (it) => {
       yield* moveTo(deadline)
       assert.deepStrictEqual(yield* answersTo(challenge), {
         values: [
-          { ...nothingSaid, direction: "neutral", confidence: 0.75 },
-          { ...nothingSaid, direction: "bearish", confidence: 0.5 }
+          { ...emptyAnswer, direction: "neutral", confidence: 0.75 },
+          { ...emptyAnswer, direction: "bearish", confidence: 0.5 }
         ],
         isAll: true
       })
       assert.deepStrictEqual((yield* answersTo(macro)).values, [
-        { ...nothingSaid, predicted_value: 3.05, predicted_std: 0.2 }
+        { ...emptyAnswer, predicted_value: 3.05, predicted_std: 0.2 }
       ])
       for (const id of ["nothing", "0190f000-0000-7000-8000-000000000000"]) {
         assert.deepStrictEqual((yield* answersTo({ id })).values, [])

@@ -11,7 +11,7 @@ import {
 import { parseBody, parseEntry } from "../../src/scoring/verifier/entries.ts"
 import { statementOf } from "../../src/scoring/verifier/statement.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
-import { nothingSaid } from "../../src/services/domain/Prediction.ts"
+import { emptyAnswer } from "../../src/services/domain/Prediction.ts"
 import { Audit } from "../../src/services/Audit.ts"
 import { Schedules } from "../../src/services/Schedules.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -61,7 +61,7 @@ layer(testServer())("An answer by probabilities", (it) => {
       const answer = yield* predictAt(token, challenge.id, { probabilities })
       assert.strictEqual(answer.status, 201, answer.text)
       assert.deepInclude(answer.json, {
-        ...nothingSaid,
+        ...emptyAnswer,
         probabilities,
         direction: "bullish",
         confidence: 0.4
@@ -359,7 +359,7 @@ layer(testServer({ environment: { AUSPEX_SCHEDULES: "macro" } }))(
           yield* fund(`agent:${agentId}`, 1000)
           const sent = yield* predictAt(token, id, { probabilities: vector, amount: 100 })
           assert.strictEqual(sent.status, 201, sent.text)
-          assert.deepInclude(sent.json, { ...nothingSaid, probabilities: vector })
+          assert.deepInclude(sent.json, { ...emptyAnswer, probabilities: vector })
           assert.strictEqual(member(sent.json, "stake", "bin"), 2)
           yield* predictAt(rival.token, id, { probabilities: vector })
           const again = yield* predictAt(rival.token, id, {

@@ -5,7 +5,7 @@ import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { AgentId } from "../../src/services/domain/ids.ts"
-import { nothingSaid } from "../../src/services/domain/Prediction.ts"
+import { emptyAnswer } from "../../src/services/domain/Prediction.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { onboard, onboardClaimed } from "../support/agents.ts"
 import {
@@ -214,7 +214,7 @@ layer(testServer())("GET /eval/open", (it) => {
       const mine = (index: number) => member(json, "items", index, "mine")
       assert.strictEqual(member(json, "items", 0, "challenge_id"), directional.id)
       assert.deepStrictEqual(member(mine(0), "answer"), {
-        ...nothingSaid,
+        ...emptyAnswer,
         direction: "bullish",
         confidence: 0.25
       })

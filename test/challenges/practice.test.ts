@@ -7,7 +7,7 @@ import * as Jobs from "../../src/jobs/Jobs.ts"
 import { directionalResult, directionalScore } from "../../src/scoring/directional.ts"
 import { commitOf } from "../../src/scoring/verifier/entries.ts"
 import { Practice } from "../../src/services/Practice.ts"
-import { nothingSaid } from "../../src/services/domain/Prediction.ts"
+import { emptyAnswer } from "../../src/services/domain/Prediction.ts"
 import { onboard, onboardClaimed } from "../support/agents.ts"
 import { freshWeek, newChallenge, plus } from "../support/challenges.ts"
 import { concurrently, times } from "../support/concurrently.ts"
@@ -203,7 +203,7 @@ layer(testServer())("Practice questions", (it) => {
         revision_count: 1,
         may_revise: true,
         predictions_left: null,
-        answer: { ...nothingSaid, direction: "bearish", confidence: 0.5 }
+        answer: { ...emptyAnswer, direction: "bearish", confidence: 0.5 }
       })
       assert.strictEqual(member(shown.json, "prediction_count"), 1)
       const number = yield* post(`/api/v1/eval/challenges/${second}/predict`, {

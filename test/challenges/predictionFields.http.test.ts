@@ -4,7 +4,7 @@ import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { rateLimits } from "../../src/config.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
-import { nothingSaid } from "../../src/services/domain/Prediction.ts"
+import { emptyAnswer } from "../../src/services/domain/Prediction.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claim, onboard, onboardClaimed } from "../support/agents.ts"
 import { newChallenge, newMacro, newPriceEvent, plus, freshWeek } from "../support/challenges.ts"
@@ -61,8 +61,8 @@ layer(testServer())("A prediction of any type", (it) => {
   it.effect("A prediction is answered with the values of the other form as null, at every endpoint", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
-      const said = { ...nothingSaid, direction: "bullish", confidence: 0.5 }
-      const figure = { ...nothingSaid, ...normal }
+      const said = { ...emptyAnswer, direction: "bullish", confidence: 0.5 }
+      const figure = { ...emptyAnswer, ...normal }
       const expected = [said, { ...figure, stake: null }, said, figure]
       for (const [index, { id, json, path }] of (yield* eachType).entries()) {
         const { created_at, prediction_id, receipt, ...others } = (yield* post(path, { token, json })).json

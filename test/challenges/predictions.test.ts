@@ -5,7 +5,7 @@ import canonicalize from "canonicalize"
 import { DateTime, Effect, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { nothingSaid } from "../../src/services/domain/Prediction.ts"
+import { emptyAnswer } from "../../src/services/domain/Prediction.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
@@ -61,7 +61,7 @@ layer(testServices())("A prediction on an open challenge", (it) => {
       const { prediction_id, receipt, ...shown } = answer
       assert.deepStrictEqual(shown, {
         challenge_id: challenge.id,
-        ...nothingSaid,
+        ...emptyAnswer,
         direction: "bearish",
         confidence: 0.25,
         created_at: DateTime.formatIso(now),

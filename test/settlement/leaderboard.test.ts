@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Random } from "effect"
 import type { AgentId } from "../../src/services/domain/ids.ts"
-import { nothingSaid } from "../../src/services/domain/Prediction.ts"
+import { emptyAnswer } from "../../src/services/domain/Prediction.ts"
 import type { Page } from "../../src/services/domain/paging.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import type { Category } from "../../src/services/Targets.ts"
@@ -350,7 +350,7 @@ layer(testServices())("The scorecard", (it) => {
         type: "directional",
         asset: "GC",
         question: first.question,
-        ...nothingSaid,
+        ...emptyAnswer,
         direction: "bullish",
         confidence: 1,
         actual_value: null,

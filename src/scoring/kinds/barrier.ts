@@ -5,7 +5,7 @@
 import { BigDecimal } from "effect"
 import { hour, timesBetween } from "../candles.ts"
 import { touchingLater } from "../reference.ts"
-import { askedName, chineseName, chineseVoid, inUtc, inUtcChinese } from "../wording.ts"
+import { nameWithKey, chineseName, chineseVoid, inUtc, inUtcChinese } from "../wording.ts"
 import { candleFacts } from "./facts.ts"
 import type { Candle } from "../candles.ts"
 import type { CandleKind, Decision, FieldProblem, Wanted } from "./kind.ts"
@@ -131,12 +131,12 @@ export const barrier: CandleKind<BarrierTerms> = {
     }
   },
   questions: ({ level, resolveAt, target, targetName }) => [
-    `Will ${askedName(target, targetName)} touch ${level} before ${inUtc(resolveAt)}?`
+    `Will ${nameWithKey(target, targetName)} touch ${level} before ${inUtc(resolveAt)}?`
   ],
   criteria: {
     en: ({ cancelAt, resolveAt, target, targetName, terms }) =>
       [
-        `Yes (bullish) if the price of ${askedName(target, targetName)} touches ${terms.level} from ${inUtc(terms.windowFrom)} until ${inUtc(resolveAt)}, otherwise No (bearish).`,
+        `Yes (bullish) if the price of ${nameWithKey(target, targetName)} touches ${terms.level} from ${inUtc(terms.windowFrom)} until ${inUtc(resolveAt)}, otherwise No (bearish).`,
         `It is judged by the 1-hour candles that open at or after the first of these times and before the second: the level is touched if it lies from the low to the high of one of them, exactly equal being a touch; a gap between two candles is none.`,
         `One touch is enough for Yes; No takes every candle of the window.`,
         `Undecided by the candles known by ${inUtc(cancelAt)} the question is void, scoring nobody.`

@@ -1,5 +1,5 @@
 /** The price at which a UTC day closes. */
-import { askedName, byCrps, chineseName, lastDayOf } from "../wording.ts"
+import { nameWithKey, byCrps, chineseName, lastDayOf } from "../wording.ts"
 import { candleFacts } from "./facts.ts"
 import type { CandleKind } from "./kind.ts"
 import {
@@ -33,12 +33,12 @@ export const close: CandleKind<CloseTerms> = {
     at: ({ price, spread }) => ({ mean: price, sd: price * spread(resolveAt) })
   }),
   questions: ({ resolveAt, target, targetName }) => [
-    `Where will ${askedName(target, targetName)} close on ${lastDayOf(resolveAt)} (UTC)?`
+    `Where will ${nameWithKey(target, targetName)} close on ${lastDayOf(resolveAt)} (UTC)?`
   ],
   criteria: {
     en: (worded) =>
       [
-        `Settles on the close of ${askedName(worded.target, worded.targetName)} on the UTC day ${lastDayOf(worded.resolveAt)}.`,
+        `Settles on the close of ${nameWithKey(worded.target, worded.targetName)} on the UTC day ${lastDayOf(worded.resolveAt)}.`,
         closeOfDay.en(worded),
         byCrps.en(worded.terms.scale),
         voidWithoutClose.en(worded)

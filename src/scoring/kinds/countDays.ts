@@ -2,7 +2,7 @@
 import { BigDecimal, DateTime } from "effect"
 import { countedDays, day, hour } from "../candles.ts"
 import { above } from "../reference.ts"
-import { askedName, byCrps, chineseName, chineseVoid, firstDayOf, inUtc, lastDayOf } from "../wording.ts"
+import { nameWithKey, byCrps, chineseName, chineseVoid, firstDayOf, inUtc, lastDayOf } from "../wording.ts"
 import { candleFacts } from "./facts.ts"
 import type { Candle } from "../candles.ts"
 import type { CandleKind, Wanted } from "./kind.ts"
@@ -75,12 +75,12 @@ export const countDays: CandleKind<CountDaysTerms> = {
     }
   },
   questions: ({ resolveAt, target, targetName }) => [
-    `On how many of the 7 days from ${firstDayOf(resolveAt, countedDays)} to ${lastDayOf(resolveAt)} (UTC) will ${askedName(target, targetName)} close up?`
+    `On how many of the 7 days from ${firstDayOf(resolveAt, countedDays)} to ${lastDayOf(resolveAt)} (UTC) will ${nameWithKey(target, targetName)} close up?`
   ],
   criteria: {
     en: ({ cancelAt, resolveAt, target, targetName, terms }) =>
       [
-        `Settles on how many of the 7 UTC days from ${firstDayOf(resolveAt, countedDays)} to ${lastDayOf(resolveAt)} the price of ${askedName(target, targetName)} closes up: above the close of the day before; an equal close is not up.`,
+        `Settles on how many of the 7 UTC days from ${firstDayOf(resolveAt, countedDays)} to ${lastDayOf(resolveAt)} the price of ${nameWithKey(target, targetName)} closes up: above the close of the day before; an equal close is not up.`,
         `The close of a day is that of its daily candle or of its last 1-hour candle, whichever is known first from the same source; if both are known and differ, neither counts until an administrator has decided.`,
         byCrps.en(terms.scale),
         `Without all 8 closes by ${inUtc(cancelAt)} the question is void, scoring nobody, also if they are known later.`

@@ -4,7 +4,7 @@ import { hour } from "../candles.ts"
 import { directionalResult } from "../directional.ts"
 import { above } from "../reference.ts"
 import {
-  askedName,
+  nameWithKey,
   chineseName,
   inUtc,
   inUtcChinese,
@@ -21,13 +21,13 @@ export interface DirectionTerms {
 
 /** The texts of questions that no administrator has worded, by who asks them. */
 export const sessionQuestion = (target: string, targetName: string, date: string): string =>
-  `Which way will ${askedName(target, targetName)} move by the close of its session of ${date}?`
+  `Which way will ${nameWithKey(target, targetName)} move by the close of its session of ${date}?`
 
 export const flashQuestion = (target: string, targetName: string, resolveAt: number): string =>
-  `Which way will ${askedName(target, targetName)} move in the hour until ${inUtc(resolveAt)}, after the event?`
+  `Which way will ${nameWithKey(target, targetName)} move in the hour until ${inUtc(resolveAt)}, after the event?`
 
 export const ladderQuestion = (target: string, targetName: string, resolveAt: number): string =>
-  `Which way will ${askedName(target, targetName)} have moved by ${inUtc(resolveAt)}?`
+  `Which way will ${nameWithKey(target, targetName)} have moved by ${inUtc(resolveAt)}?`
 
 const deadZone = {
   en: ({ deadZonePct }: DirectionTerms) =>
@@ -61,7 +61,7 @@ export const direction: QuestionKind<DirectionTerms> = {
     }
   }),
   questions: ({ resolveAt, target, targetName }) => [
-    `Which way will ${askedName(target, targetName)} move by ${inUtc(resolveAt)}?`,
+    `Which way will ${nameWithKey(target, targetName)} move by ${inUtc(resolveAt)}?`,
     sessionQuestion(target, targetName, lastDayOf(resolveAt)),
     flashQuestion(target, targetName, resolveAt),
     ladderQuestion(target, targetName, resolveAt)
@@ -69,7 +69,7 @@ export const direction: QuestionKind<DirectionTerms> = {
   criteria: {
     en: (worded) =>
       [
-        `Settles on the change of ${askedName(worded.target, worded.targetName)} from the open price ${worded.terms.openPrice}.`,
+        `Settles on the change of ${nameWithKey(worded.target, worded.targetName)} from the open price ${worded.terms.openPrice}.`,
         `The close price is the first price observed at or after ${inUtc(worded.resolveAt)}, at most ${spanInEnglish(hoursAfter(worded, worded.closePriceUntil))} after; a candle counts at its end.`,
         deadZone.en(worded.terms),
         `Without a close price settlement is tried again at every run, and the challenge is cancelled, scoring nobody, ${spanInEnglish(hoursAfter(worded, worded.cancelAt))} after that time.`
@@ -93,7 +93,7 @@ type Practice = DirectionTerms & {
 
 export const practiceCriteria = (terms: Practice): string =>
   [
-    `Practice on a recording of made-up prices that move about as those of ${askedName(terms.target, terms.targetName)}, multiplied by one factor and shown under another date; nothing of it is ranked or logged.`,
+    `Practice on a recording of made-up prices that move about as those of ${nameWithKey(terms.target, terms.targetName)}, multiplied by one factor and shown under another date; nothing of it is ranked or logged.`,
     `Settles at the deadline, on the change from the open price ${terms.openPrice} to the recorded price ${spanInEnglish(terms.hours)} on.`,
     deadZone.en(terms)
   ].join(" ")

@@ -1,6 +1,6 @@
 /** One of several ordered categories that is announced. */
 import {
-  askedName,
+  nameWithKey,
   chineseName,
   chineseVoid,
   inUtc,
@@ -27,12 +27,12 @@ export const macroCategory: QuestionKind<MacroCategoryTerms> = {
       : { period, categories: categories.map((name, index) => [name, reference[index] ?? ""] as const) },
   resultOf: () => null,
   questions: ({ period, target, targetName }) => [
-    `What will become of ${askedName(target, targetName)} for ${periodInWords(period ?? "")}?`
+    `What will become of ${nameWithKey(target, targetName)} for ${periodInWords(period ?? "")}?`
   ],
   criteria: {
     en: ({ cancelAt, resolveAt, target, targetName, terms }) =>
       [
-        `Settles on the category of ${askedName(target, targetName)} for ${periodInWords(terms.period)} that is announced, expected at ${inUtc(resolveAt)}; later corrections are ignored.`,
+        `Settles on the category of ${nameWithKey(target, targetName)} for ${periodInWords(terms.period)} that is announced, expected at ${inUtc(resolveAt)}; later corrections are ignored.`,
         `The categories in their order, each with its probability in the reference: ${terms.categories.map(([name, probability]) => `${name} ${probability}`).join(", ")}.`,
         "An answer is scored by its ranked probability score, on the scale of what the reference expects of its own.",
         `Without an announcement by ${inUtc(cancelAt)} the challenge is void, scoring nobody.`

@@ -1,6 +1,6 @@
 /** A number that a statistical office or a central bank publishes. */
 import {
-  askedName,
+  nameWithKey,
   byCrps,
   chineseName,
   chineseScoring,
@@ -36,12 +36,12 @@ export const macroNumber: QuestionKind<MacroNumberTerms> = {
       : { period, unit, scale, scaleIsFrozen: reference_scale !== null },
   resultOf: () => null,
   questions: ({ period, target, targetName }) => [
-    `What will ${askedName(target, targetName)} be for ${periodInWords(period ?? "")}?`
+    `What will ${nameWithKey(target, targetName)} be for ${periodInWords(period ?? "")}?`
   ],
   criteria: {
     en: ({ cancelAt, resolveAt, target, targetName, terms }) =>
       [
-        `Settles on the first print of ${askedName(target, targetName)} for ${periodInWords(terms.period)}${terms.unit === null ? "" : `, in ${terms.unit}`}, expected at ${inUtc(resolveAt)}; later revisions are ignored.`,
+        `Settles on the first print of ${nameWithKey(target, targetName)} for ${periodInWords(terms.period)}${terms.unit === null ? "" : `, in ${terms.unit}`}, expected at ${inUtc(resolveAt)}; later revisions are ignored.`,
         terms.scaleIsFrozen
           ? byCrps.en(terms.scale)
           : `A forecast is scored by the CRPS of its distribution, with the spread of the bins, ${terms.scale}.`,

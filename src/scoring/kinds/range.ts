@@ -1,7 +1,7 @@
 /** A question whether a UTC day closes within a range, both ends of which are included. */
 import { BigDecimal } from "effect"
 import { above } from "../reference.ts"
-import { askedName, chineseName, lastDayOf } from "../wording.ts"
+import { nameWithKey, chineseName, lastDayOf } from "../wording.ts"
 import { candleFacts } from "./facts.ts"
 import type { CandleKind, FieldProblem, Wanted } from "./kind.ts"
 import {
@@ -63,12 +63,12 @@ export const range: CandleKind<RangeTerms> = {
     }
   }),
   questions: ({ high, low, resolveAt, target, targetName }) => [
-    `Will ${askedName(target, targetName)} close from ${low} to ${high} on ${lastDayOf(resolveAt)} (UTC)?`
+    `Will ${nameWithKey(target, targetName)} close from ${low} to ${high} on ${lastDayOf(resolveAt)} (UTC)?`
   ],
   criteria: {
     en: (worded) =>
       [
-        `Yes (bullish) if the close of ${askedName(worded.target, worded.targetName)} on the UTC day ${lastDayOf(worded.resolveAt)} is from ${worded.terms.low} to ${worded.terms.high}, both included, otherwise No (bearish).`,
+        `Yes (bullish) if the close of ${nameWithKey(worded.target, worded.targetName)} on the UTC day ${lastDayOf(worded.resolveAt)} is from ${worded.terms.low} to ${worded.terms.high}, both included, otherwise No (bearish).`,
         closeOfDay.en(worded),
         voidWithoutClose.en(worded)
       ].join(" "),

@@ -1,7 +1,7 @@
 /** A question whether a UTC day closes at or above a level. */
 import { BigDecimal } from "effect"
 import { above } from "../reference.ts"
-import { askedName, chineseName, lastDayOf } from "../wording.ts"
+import { nameWithKey, chineseName, lastDayOf } from "../wording.ts"
 import { candleFacts } from "./facts.ts"
 import type { CandleKind } from "./kind.ts"
 import {
@@ -48,12 +48,12 @@ export const threshold: CandleKind<ThresholdTerms> = {
     }
   }),
   questions: ({ level, resolveAt, target, targetName }) => [
-    `Will ${askedName(target, targetName)} close at or above ${level} on ${lastDayOf(resolveAt)} (UTC)?`
+    `Will ${nameWithKey(target, targetName)} close at or above ${level} on ${lastDayOf(resolveAt)} (UTC)?`
   ],
   criteria: {
     en: (worded) =>
       [
-        `Yes (bullish) if the close of ${askedName(worded.target, worded.targetName)} on the UTC day ${lastDayOf(worded.resolveAt)} is at or above ${worded.terms.level}, otherwise No (bearish).`,
+        `Yes (bullish) if the close of ${nameWithKey(worded.target, worded.targetName)} on the UTC day ${lastDayOf(worded.resolveAt)} is at or above ${worded.terms.level}, otherwise No (bearish).`,
         closeOfDay.en(worded),
         voidWithoutClose.en(worded)
       ].join(" "),

@@ -355,7 +355,7 @@ export const formProblems = (question: Question, answer: AnswerValues): Readonly
 }
 
 /** An answer in the form that a challenge takes. */
-export interface StatedAnswer {
+export interface SubmittedAnswer {
   /** What is sealed: the values as they were sent. */
   readonly sealed: AnswerValues
   /** Null for the forms of the interface: direction and confidence, value and standard deviation. */
@@ -367,7 +367,7 @@ export interface StatedAnswer {
 const isDirection = Schema.is(Direction)
 
 /** Of one of several outcomes; undefined where the answer has no such form. */
-export const choiceOf = (answer: AnswerValues): StatedAnswer | undefined => {
+export const choiceOf = (answer: AnswerValues): SubmittedAnswer | undefined => {
   const { confidence, direction: said, probabilities } = answer
   if (probabilities !== undefined) {
     const isOfDirections = Object.keys(probabilities).every((name) => isDirection(name))
@@ -383,7 +383,7 @@ export const choiceOf = (answer: AnswerValues): StatedAnswer | undefined => {
 }
 
 /** Of a number; undefined where the answer has no such form. */
-export const numberOf = (answer: AnswerValues): StatedAnswer | undefined => {
+export const numberOf = (answer: AnswerValues): SubmittedAnswer | undefined => {
   const { predicted_std, predicted_value, quantiles, samples } = answer
   if (quantiles !== undefined) {
     return {

@@ -31,7 +31,7 @@ export const PredictionValues = Schema.Struct({
   })
 })
 
-export const nothingSaid: typeof PredictionValues.Type = {
+export const emptyAnswer: typeof PredictionValues.Type = {
   direction: null,
   confidence: null,
   probabilities: null,

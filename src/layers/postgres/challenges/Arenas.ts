@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Arenas } from "../../../services/Arenas.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { boundNow, execute } from "../sql.ts"
-import { publishCounts } from "./countSteps.ts"
+import { insertPublishedCounts } from "./countPublication.ts"
 import { makeCreate } from "./create.ts"
 import { makePaperSignals } from "./predictions/paperSignals.ts"
 import { makePredict } from "./predictions/predict.ts"
@@ -30,10 +30,10 @@ const make = Effect.gen(function* () {
       Effect.withSpan("Arenas.create")
     )
 
-  const publishDue = Effect.gen(function* () {
+  const publishCounts = Effect.gen(function* () {
     if (Option.isNone(countsEvery)) return
-    yield* execute(publishCounts(sql, countsEvery.value, yield* boundNow(sql)))
-  }).pipe(Effect.withSpan("Arenas.publishDue"))
+    yield* execute(insertPublishedCounts(sql, countsEvery.value, yield* boundNow(sql)))
+  }).pipe(Effect.withSpan("Arenas.publishCounts"))
 
   return Arenas.of({
     ...views,
@@ -43,7 +43,7 @@ const make = Effect.gen(function* () {
     paperSignals: signals.list,
     ...(yield* makeSummaries),
     ...results,
-    publishDue
+    publishCounts
   })
 })
 

@@ -3,7 +3,8 @@ import { SqlClient } from "effect/sql"
 import { PredictionValues } from "../../../services/domain/Prediction.ts"
 import { Charts, ConfidenceBucket, PricePoint, TrackDay } from "../../../services/Charts.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
-import { floatOf, statedColumns, valuesOf } from "./challengeRows.ts"
+import { floatOf, submittedColumns, valuesOf } from "./challengeRows.ts"
+import { latestSettlement } from "../latestSettlement.ts"
 import { arrayParam, findAll, isoTimestamp, timestamp } from "../sql.ts"
 
 /** More points would be narrower than a line on a wide screen. */
@@ -109,7 +110,7 @@ const make = Effect.gen(function* () {
       select ${valuesOf(sql)}
         from (
           select distinct on (p.agent_id) p.agent_id, p.direction, p.confidence, p.predicted_value, p.predicted_std,
-                 ${statedColumns(sql)}
+                 ${submittedColumns(sql)}
             from predictions p
            where p.challenge_id = ${challengeId}::uuid
              and (select deadline from challenges where id = ${challengeId}::uuid) <= ${timestamp(now)}
@@ -135,8 +136,7 @@ const make = Effect.gen(function* () {
                    where agent_id = ${agentId}::uuid order by id desc limit ${maxLookedAt}) n
                order by challenge_id, revision desc) latest
              order by id desc) p
-         cross join lateral (
-           select version, day from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
+         cross join ${latestSettlement(sql, "p.challenge_id")} t
          cross join lateral (
            select is_correct, score from prediction_scores
             where challenge_id = p.challenge_id and version = t.version and agent_id = p.agent_id

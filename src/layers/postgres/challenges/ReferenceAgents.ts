@@ -24,7 +24,14 @@ import {
   timestamp,
   transaction
 } from "../sql.ts"
-import { floatOf, hasStatus, outcomesOf, scoringScale, statedColumns, statedOf } from "./challengeRows.ts"
+import {
+  floatOf,
+  hasStatus,
+  outcomesOf,
+  scoringScale,
+  submittedColumns,
+  submittedValues
+} from "./challengeRows.ts"
 import { makeEarlierPrints } from "./macroTerms.ts"
 import { makeReferences, referenceNow } from "./reference.ts"
 import { shownLevels } from "../levels.ts"
@@ -298,9 +305,9 @@ const makePool = Effect.gen(function* () {
   const poolOf = ({ id, outcomes }: typeof Settled.Type) =>
     pooled(sql`
       with said as (
-        select p.owner_id, p.direction, p.confidence, p.predicted_value, ${statedOf(sql)} -> 'probabilities' as vector
+        select p.owner_id, p.direction, p.confidence, p.predicted_value, ${submittedValues(sql)} -> 'probabilities' as vector
           from (
-            select distinct on (p.agent_id) a.owner_id, p.direction, p.confidence, p.predicted_value, ${statedColumns(sql)}
+            select distinct on (p.agent_id) a.owner_id, p.direction, p.confidence, p.predicted_value, ${submittedColumns(sql)}
               from predictions p join agents a on a.id = p.agent_id and p.received_at >= a.claimed_at
              where p.challenge_id = ${id}::uuid
              order by p.agent_id, p.revision desc) p

@@ -36,7 +36,7 @@ export const challengeOf = (sql: SqlClient.SqlClient) => sql`
 
 /**
  * The counts of agents' predictions of a challenge `c`: the kept ones, summed over the shards, less those of references, which
- * are no agents of anybody's. Before the deadline the counts by direction are published only in steps (countSteps.ts).
+ * are no agents of anybody's. Before the deadline the counts by direction are published only in steps (countPublication.ts).
  */
 export const countsOfChallenge = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (
@@ -65,11 +65,11 @@ export const isOvertaken = (sql: SqlClient.SqlClient, deadline: string, closeGra
   ${sql.literal(deadline)} + ${Duration.toMillis(closeGrace)}::float8 * interval '1 millisecond' <= (select database_time())`
 
 /** The values of a prediction `p` as they were sealed, as JSON; null in the forms of the interface, which have columns of their own. */
-export const statedOf = (sql: SqlClient.SqlClient) =>
+export const submittedValues = (sql: SqlClient.SqlClient) =>
   sql.literal(`case when p.form is not null then convert_from(p.body, 'UTF8')::jsonb -> 'values' end`)
 
-/** The columns that `statedOf` reads, for a query that selects among revisions first: no body is copied that need not be read. */
-export const statedColumns = (sql: SqlClient.SqlClient) =>
+/** The columns that `submittedValues` reads, for a query that selects among revisions first: no body is copied that need not be read. */
+export const submittedColumns = (sql: SqlClient.SqlClient) =>
   sql.literal("p.form, case when p.form is not null then p.body end as body")
 
 const atLeast = (sql: SqlClient.SqlClient, number: string, minimum: string) =>
@@ -88,8 +88,8 @@ export const factorOf = (sql: SqlClient.SqlClient, number: string) => atLeast(sq
 /** The columns of `PredictionValues`, of a prediction `p`. */
 export const valuesOf = (sql: SqlClient.SqlClient) => sql`
   p.direction, ${floatOf(sql, "p.confidence")} as confidence, ${floatOf(sql, "p.predicted_value")} as predicted_value,
-  ${floatOf(sql, "p.predicted_std")} as predicted_std, ${statedOf(sql)} -> 'probabilities' as probabilities,
-  ${statedOf(sql)} -> 'quantiles' as quantiles, ${statedOf(sql)} -> 'samples' as samples`
+  ${floatOf(sql, "p.predicted_std")} as predicted_std, ${submittedValues(sql)} -> 'probabilities' as probabilities,
+  ${submittedValues(sql)} -> 'quantiles' as quantiles, ${submittedValues(sql)} -> 'samples' as samples`
 
 /** The columns of `PredictionVerdict`, of a row `s` of `prediction_scores`. */
 export const verdictOf = (sql: SqlClient.SqlClient) => sql`
@@ -136,12 +136,6 @@ export const versionsOf = (sql: SqlClient.SqlClient) => sql`
        on e.challenge_id = v.challenge_id and e.version = v.version
       and e.type = case when v.version = 1 then 'settlement' else 'amendment' end
     where v.challenge_id = c.id) as versions`
-
-/** The settlement that counts of a challenge, its newest version, for a lateral join. */
-export const latestSettlement = (sql: SqlClient.SqlClient, challengeId = "c.id") =>
-  sql.literal(
-    `lateral (select * from settlements where challenge_id = ${challengeId} order by version desc limit 1)`
-  )
 
 /** The `SettlementRecord` of a row of the newest version. */
 export const settlementOf = (row: {

@@ -30,9 +30,9 @@ export const makeCreate = Effect.gen(function* () {
   }
 
   /** Returns the id of the new challenge. */
-  return <Type extends ChallengeType>(type: Type, asked: NewChallengeOf<Type>) =>
+  return <Type extends ChallengeType>(type: Type, requested: NewChallengeOf<Type>) =>
     Effect.gen(function* () {
-      const wanted = { ...asked, deadline: wholeSecond(asked.deadline) }
+      const wanted = { ...requested, deadline: wholeSecond(requested.deadline) }
       const target = yield* targets
         .get(wanted.asset)
         .pipe(Effect.catch(() => unknownAsset(targets, wanted.asset)))

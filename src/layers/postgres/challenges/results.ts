@@ -16,13 +16,13 @@ import { disambiguator } from "../disambiguator.ts"
 import {
   challengeOf,
   countsOfChallenge,
-  latestSettlement,
   statusOf,
   valuesOf,
   verdictOf,
   settlementOf,
   versionsOf
 } from "./challengeRows.ts"
+import { latestSettlement } from "../latestSettlement.ts"
 import { shownLevels } from "../levels.ts"
 
 const {
@@ -175,11 +175,11 @@ export const makeResults = Effect.gen(function* () {
   ) {
     const { challengeId, status, type } = filter
     if (challengeId !== undefined && !isUuid(challengeId)) return yield* noSuchFilter(challengeId)
-    const asked = [challengeId?.toLowerCase(), type, status]
-    const isFiltered = asked.some((each) => each !== undefined)
+    const query = [challengeId?.toLowerCase(), type, status]
+    const isFiltered = query.some((each) => each !== undefined)
     const pages = yield* ownPages.decode(
       page,
-      isFiltered ? asked.map((each) => each ?? "any").join() : undefined
+      isFiltered ? query.map((each) => each ?? "any").join() : undefined
     )
     const { after, toPage, limit } = pages
     const now = yield* DateTime.now

@@ -17,9 +17,10 @@ import { Settings } from "../../../services/Settings.ts"
 import { Targets } from "../../../services/Targets.ts"
 import type { Category } from "../../../services/Targets.ts"
 import { arrayParam, findAll, isoTimestamp, plannedByValues, timestamp, whenGiven } from "../sql.ts"
-import { countsOfChallenge, hasStatus, latestSettlement, outcomeNameOf, statusOf } from "./challengeRows.ts"
+import { countsOfChallenge, hasStatus, outcomeNameOf, statusOf } from "./challengeRows.ts"
+import { latestSettlement } from "../latestSettlement.ts"
 import { shownLevels } from "../levels.ts"
-import { areCountsLive } from "./countSteps.ts"
+import { areCountsLive } from "./countPublication.ts"
 
 /** An event is about a day or two, and so are its challenges. */
 const maxOfEvent = 20

@@ -14,9 +14,10 @@ import { Settings } from "../../../services/Settings.ts"
 import { Targets } from "../../../services/Targets.ts"
 import { isCloseOf } from "../prices/PriceIngestion.ts"
 import { findAll, findOne, isoTimestamp, orDie, pageAfter, whenGiven } from "../sql.ts"
-import { categoriesOf, countsOfChallenge, hasStatus, latestSettlement, statusOf } from "./challengeRows.ts"
+import { categoriesOf, countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
+import { latestSettlement } from "../latestSettlement.ts"
 import { shownLevels } from "../levels.ts"
-import { areCountsLive, countsAsOf } from "./countSteps.ts"
+import { areCountsLive, countsAsOf } from "./countPublication.ts"
 
 /** The challenges of one type. */
 interface View<Shown> {

@@ -5,17 +5,18 @@
  */
 import { BigDecimal, DateTime, Duration, Effect, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
+import { latestSettlement } from "../latestSettlement.ts"
 import { findAll, findOne, whenGiven, timestamp, transaction, withStatementTimeout } from "../sql.ts"
 import { numberKinds } from "../../../scoring/kinds/facts.ts"
 import { pitBuckets } from "../../../scoring/calibration.ts"
-import { floatOf, statedColumns, statedOf, verdictOf } from "../challenges/challengeRows.ts"
+import { floatOf, submittedColumns, submittedValues, verdictOf } from "../challenges/challengeRows.ts"
 import { boundedSkill, brierScore, oddsOf, referenceSkill } from "../../../scoring/reference.ts"
 import { Direction } from "../../../services/domain/Challenge.ts"
 import { questionColumns, QuestionRow } from "../challenges/rows.ts"
 import { makeReferences, stepFor } from "../challenges/reference.ts"
 import type { SettledReference } from "../challenges/reference.ts"
 import { beginning, differingSums } from "../skill/agentSkill.ts"
-import { calibrationOf, forecastScore, numericScore, statedForecast } from "../settlement/scores.ts"
+import { calibrationOf, forecastScore, numericScore, submittedForecast } from "../settlement/scores.ts"
 
 const maxReported = 100
 
@@ -128,7 +129,7 @@ const ForecastRow = Schema.Struct({
   agent_id: Schema.String,
   predicted_value: Schema.NullOr(Schema.String),
   predicted_std: Schema.NullOr(Schema.String),
-  stated: statedForecast,
+  submitted: submittedForecast,
   actual_value: Schema.String,
   reference_scale: Schema.String,
   decimal_step: Schema.NullOr(Schema.String),
@@ -162,15 +163,15 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
 
   const read = (after: typeof ForecastRow.Type | undefined) =>
     rows(sql`
-      select f.challenge_id::text, f.agent_id::text, f.predicted_value::text, f.predicted_std::text, f.stated,
+      select f.challenge_id::text, f.agent_id::text, f.predicted_value::text, f.predicted_std::text, f.submitted,
              t.actual_value::text, t.reference_scale::text, c.decimal_step::text,
              c.reference_scale is not null and c.categories is null as is_calibrated, c.categories, s.revision is not distinct from f.revision as is_last_revision,
              ${verdictOf(sql)}
         from (
-          select p.*, ${statedOf(sql)} as stated
+          select p.*, ${submittedValues(sql)} as submitted
             from (
               select distinct on (p.challenge_id, p.agent_id) p.challenge_id, p.agent_id, p.revision, p.predicted_value,
-                     p.predicted_std, ${statedColumns(sql)}
+                     p.predicted_std, ${submittedColumns(sql)}
                 from predictions p
                where p.challenge_id in (
                  select id from challenges
@@ -179,8 +180,7 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
                order by p.challenge_id, p.agent_id, p.revision desc
                limit ${page}) p) f
         join challenges c on c.id = f.challenge_id
-        join lateral (
-          select * from settlements where challenge_id = f.challenge_id order by version desc limit 1) t on true
+        cross join ${latestSettlement(sql, "f.challenge_id")} t
         left join prediction_scores s
                on s.challenge_id = f.challenge_id and s.version = t.version and s.agent_id = f.agent_id
        order by f.challenge_id, f.agent_id`)
@@ -252,7 +252,7 @@ const CheckedAnswer = Schema.Struct({
   confidence: Schema.NullOr(Schema.Finite),
   predicted_value: Schema.NullOr(Schema.String),
   predicted_std: Schema.NullOr(Schema.String),
-  stated: statedForecast,
+  submitted: submittedForecast,
   received_at: Schema.DateTimeUtcFromDate,
   skill: Schema.NullOr(Schema.Finite),
   bounded: Schema.NullOr(Schema.Finite),
@@ -262,17 +262,19 @@ const CheckedAnswer = Schema.Struct({
 const isNear = (one: number | null, other: number): boolean => one !== null && Math.abs(one - other) <= 1e-9
 
 /** The maximum probability of a vector; null for answers in another form. */
-const maxProbability = ({ stated }: typeof CheckedAnswer.Type): number | null =>
-  stated !== null && "probabilities" in stated ? Math.max(...Object.values(stated.probabilities)) : null
+const maxProbability = ({ submitted }: typeof CheckedAnswer.Type): number | null =>
+  submitted !== null && "probabilities" in submitted
+    ? Math.max(...Object.values(submitted.probabilities))
+    : null
 
 /** Recomputes the skill of an answer by a direction with the functions of src/scoring; settling computes it in SQL. */
 const directionSkill = (answer: typeof CheckedAnswer.Type, result: Direction, settled: SettledReference) => {
   const reference = stepFor(settled, answer.received_at)?.odds ?? []
   const names = reference.length === 2 ? ["bullish", "bearish"] : ["bullish", "neutral", "bearish"]
-  const { stated } = answer
+  const { submitted } = answer
   const said =
-    stated !== null && "probabilities" in stated
-      ? names.map((name) => stated.probabilities[name] ?? 0)
+    submitted !== null && "probabilities" in submitted
+      ? names.map((name) => submitted.probabilities[name] ?? 0)
       : oddsOf(names.indexOf(answer.direction ?? ""), answer.confidence ?? 0, names.length)
   const skills = names.map((_, outcome) =>
     referenceSkill(brierScore(said, outcome), brierScore(reference, outcome), Number(settled.expected))
@@ -295,8 +297,7 @@ const skillDifferences = Effect.gen(function* () {
            c.reference_loss::float8 as loss, r.made_at
       from challenges c
       join challenge_references r on r.challenge_id = c.id
-     cross join lateral (
-       select * from settlements where challenge_id = c.id order by version desc limit 1) t
+     cross join ${latestSettlement(sql)} t
      where c.resolved_at is not null
      order by c.resolved_at desc, c.id desc
      limit ${maxSkillQuestions}`)
@@ -317,7 +318,7 @@ const skillDifferences = Effect.gen(function* () {
     }
     const found = yield* answers(sql`
       select s.agent_id::text, p.direction, ${floatOf(sql, "p.confidence")} as confidence, p.predicted_value::text, p.predicted_std::text,
-             ${statedOf(sql)} as stated, p.received_at, s.reference_skill::float8 as skill,
+             ${submittedValues(sql)} as submitted, p.received_at, s.reference_skill::float8 as skill,
              s.bounded_skill::float8 as bounded, ${floatOf(sql, "s.probability")} as probability
         from prediction_scores s
         join predictions p using (challenge_id, agent_id, revision)

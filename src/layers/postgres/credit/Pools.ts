@@ -26,7 +26,7 @@ import type { Use } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { isOvertaken } from "../challenges/challengeRows.ts"
-import { areCountsLive, countsAsOf, publishOdds } from "../challenges/countSteps.ts"
+import { areCountsLive, countsAsOf, insertPublishedOdds } from "../challenges/countPublication.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import {
@@ -182,12 +182,12 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const publishDue: Pools["Service"]["publishDue"] = Effect.gen(function* () {
+  const publishOdds: Pools["Service"]["publishOdds"] = Effect.gen(function* () {
     if (Option.isNone(settings.oddsEvery)) return
-    yield* execute(publishOdds(sql, settings.oddsEvery.value, yield* boundNow(sql)))
-  }).pipe(Effect.withSpan("Pools.publishDue"))
+    yield* execute(insertPublishedOdds(sql, settings.oddsEvery.value, yield* boundNow(sql)))
+  }).pipe(Effect.withSpan("Pools.publishOdds"))
 
-  return Pools.of({ stake, stakeAfter, hold, fund, odds, publishDue })
+  return Pools.of({ stake, stakeAfter, hold, fund, odds, publishOdds })
 })
 
 export const layer = Layer.effect(Pools, make)

@@ -12,6 +12,7 @@ import {
   TransparencyLog
 } from "../../../services/TransparencyLog.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
+import { latestSettlement } from "../latestSettlement.ts"
 import { findAll, findOne, findOption, timestamp } from "../sql.ts"
 import { inclusionProof } from "./proofs.ts"
 
@@ -297,8 +298,7 @@ const make = Effect.gen(function* () {
     const found = yield* ends(sql`
       select ${provedColumns}, c.cancelled_at is not null or s.version is not null as ended
         from challenges c
-        left join lateral (
-          select version from settlements where challenge_id = c.id order by version desc limit 1) s on true
+        left join ${latestSettlement(sql)} s on true
         left join log_entries e
           on e.challenge_id = c.id
          and e.type = case when s.version is null then 'void' when s.version = 1 then 'settlement' else 'amendment' end

@@ -13,7 +13,7 @@ import { choiceOf, formProblems, reasonOf, valueNames } from "../../../services/
 import { ChallengeClosed, Direction, unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { ChallengeId, isUuid, PredictionId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
-import { nothingSaid } from "../../../services/domain/Prediction.ts"
+import { emptyAnswer } from "../../../services/domain/Prediction.ts"
 import {
   Practice,
   PracticeRecord,
@@ -27,7 +27,7 @@ import type { Candle } from "../../../services/Prices.ts"
 import { failingAtLimits } from "../../../services/RateLimiter.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { candlesOf } from "../../prices/Replay.ts"
-import { floatOf, statedOf } from "../challenges/challengeRows.ts"
+import { floatOf, submittedValues } from "../challenges/challengeRows.ts"
 import { saltBytes } from "../challenges/predictions/predictions.ts"
 import { rejection } from "../challenges/predictions/rejections.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
@@ -259,7 +259,7 @@ const make = Effect.gen(function* () {
       answer: {
         prediction_id: PredictionId.make(id),
         challenge_id: ChallengeId.make(challengeId.toLowerCase()),
-        ...nothingSaid,
+        ...emptyAnswer,
         ...choice.values,
         created_at: DateTime.formatIso(receivedAt),
         counts_for_score: false,
@@ -299,7 +299,7 @@ const make = Effect.gen(function* () {
       select p.id::text as prediction_id, p.question_id::text as challenge_id, 'directional' as type, q.asset,
              case when p.is_over then 'resolved' else 'open' end as challenge_status,
              ${isoTimestamp(sql, "p.deadline")} as deadline, p.direction, ${floatOf(sql, "p.confidence")} as confidence,
-             ${statedOf(sql)} -> 'probabilities' as probabilities, null::float8 as predicted_value,
+             ${submittedValues(sql)} -> 'probabilities' as probabilities, null::float8 as predicted_value,
              null::float8 as predicted_std, null as quantiles, null as samples, p.reasoning, p.revision as revision_count,
              ${isoTimestamp(sql, "p.received_at")} as created_at, case when p.is_over then p.is_correct end as is_correct,
              null::float8 as crps, null::float8 as skill, case when p.is_over then p.score::float8 end as score,

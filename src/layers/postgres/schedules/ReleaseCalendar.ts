@@ -10,6 +10,7 @@ import type { PlannedRelease } from "../../../services/Schedules.ts"
 import { Targets } from "../../../services/Targets.ts"
 import { OutcomeName } from "../../../services/domain/Challenge.ts"
 import { categoriesOf, outcomeNameOf, withOutcomeName } from "../challenges/challengeRows.ts"
+import { latestSettlement } from "../latestSettlement.ts"
 import { decimal, execute, findAll, isoTimestamp, timestamp, transaction } from "../sql.ts"
 import { releasePeriod } from "./schedulePlans.ts"
 
@@ -170,9 +171,7 @@ const make = Effect.gen(function* () {
             select * from (select * from released union all select * from planned) b
              order by release_at desc, key desc
              limit ${limit}) c
-          left join lateral (
-            select actual_value, source, settled_at from settlements
-             where challenge_id = c.id order by version desc limit 1) s on true
+          left join ${latestSettlement(sql)} s on true
          order by c.release_at desc, c.key desc`)
       const { items, next_cursor } = toPage(found, ({ key, release_at }) => ({ release_at, key }))
       return { items: items.map(Struct.omit(["key"])).map(withOutcomeName), next_cursor }

@@ -12,7 +12,8 @@ import {
 } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
-import { statusOf, settlementOf, versionsOf, latestSettlement } from "../challenges/challengeRows.ts"
+import { settlementOf, statusOf, versionsOf } from "../challenges/challengeRows.ts"
+import { latestSettlement } from "../latestSettlement.ts"
 import { boundTime, decimal, findOne, findOption, isoTimestamp } from "../sql.ts"
 import { faultOfCategory } from "./scores.ts"
 import { makeSettle } from "./settle.ts"
@@ -84,14 +85,14 @@ const make = Effect.gen(function* () {
 
   const read = (id: string, amendment: Amendment, now: DateTime.Utc) => {
     const value = amendment.close_price ?? amendment.actual_value
-    const asked = value === undefined ? null : decimal(value)
+    const wanted = value === undefined ? null : decimal(value)
     return amended(sql`
       select c.id::text, c.type, c.kind, ${statusOf(sql, now)} as status, c.target, t.negative_prices,
              c.categories, s.version, s.observed_at, ${boundTime(sql, now)} as now,
              trim_scale(coalesce(s.close_price, s.actual_value))::text as observation,
-             coalesce(coalesce(s.close_price, s.actual_value) = ${asked}::numeric, false) as is_current,
+             coalesce(coalesce(s.close_price, s.actual_value) = ${wanted}::numeric, false) as is_current,
              (select max(version) from settlements
-               where challenge_id = c.id and coalesce(close_price, actual_value) = ${asked}::numeric
+               where challenge_id = c.id and coalesce(close_price, actual_value) = ${wanted}::numeric
                  and reason = ${amendment.reason}) as same_version
         from challenges c
         join targets t on t.key = c.target

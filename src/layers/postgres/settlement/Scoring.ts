@@ -6,6 +6,7 @@ import { AgentId, isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Scorecard, Scoring } from "../../../services/Scoring.ts"
 import { Category } from "../../../services/Targets.ts"
+import { latestSettlement } from "../latestSettlement.ts"
 import { findAll, findOption, isoTimestamp, pageAfter } from "../sql.ts"
 import {
   challengeOf,
@@ -67,8 +68,7 @@ const make = Effect.gen(function* () {
              encode(p.commit, 'hex') as commit
         from predictions p
         ${challengeOf(sql)}
-        cross join lateral (
-          select * from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
+        cross join ${latestSettlement(sql, "p.challenge_id")} t
         -- Only the last revision has a score, and each of the others, of which there may be many, costs this probe.
         cross join lateral (
           select is_correct, crps, skill, score from prediction_scores

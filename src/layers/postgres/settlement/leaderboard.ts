@@ -21,7 +21,7 @@ export const SkillSums = Schema.Struct({
   answered: Schema.Int,
   skill: Schema.Finite,
   peer: Schema.NullOr(Schema.Finite),
-  asked: Schema.NullOr(Schema.Int),
+  answerable: Schema.NullOr(Schema.Int),
   days: Schema.Int,
   score_sum: Schema.Finite,
   deviation: Schema.Finite,
@@ -84,7 +84,7 @@ const noBoard: typeof Board.Type = { row_count: 0, reference_count: 0, updated_a
  */
 export const skillOf = (sums: typeof SkillSums.Type | null, tries: number | null) => {
   if (sums === null) return { skill: null, peer: null, coverage: null, evidence: null, needed: null }
-  const { answered, asked, days, deviation, log_wealth, peer, score_sum, skill } = sums
+  const { answered, answerable, days, deviation, log_wealth, peer, score_sum, skill } = sums
   const evidence = { ...sums, days, deviation, sum: score_sum, logWealth: log_wealth }
   const e = eValue(evidence)
   const sequence = confidenceSequence(evidence, tries ?? 1) ?? ([-1, 1] as const)
@@ -93,7 +93,7 @@ export const skillOf = (sums: typeof SkillSums.Type | null, tries: number | null
   return {
     skill,
     peer,
-    coverage: asked === null ? null : answered / Math.max(answered, asked),
+    coverage: answerable === null ? null : answered / Math.max(answered, answerable),
     evidence: {
       answers: answered,
       days,
@@ -107,7 +107,7 @@ export const skillOf = (sums: typeof SkillSums.Type | null, tries: number | null
 }
 
 /** How many questions of a board an agent `a` could have answered, by whole days. */
-const asked = (sql: SqlClient.SqlClient, board: Statement.Fragment) => sql`
+const answerable = (sql: SqlClient.SqlClient, board: Statement.Fragment) => sql`
   (select total from skill_questions where board = ${board} order by day desc limit 1)
   - coalesce((select total from skill_questions q
                where q.board = ${board} and q.day <= (a.claimed_at at time zone 'UTC')::date
@@ -117,7 +117,7 @@ const asked = (sql: SqlClient.SqlClient, board: Statement.Fragment) => sql`
 export const skillSums = (sql: SqlClient.SqlClient, board: Statement.Fragment) => sql`
   (select to_jsonb(k)
      from (
-       select answered, skill, peer, ${asked(sql, board)} as asked, days, score_sum, deviation, weight, weighted, penalty, log_wealth
+       select answered, skill, peer, ${answerable(sql, board)} as answerable, days, score_sum, deviation, weight, weighted, penalty, log_wealth
          from agent_skill where agent_id = f.agent_id and board = ${board}) k)`
 
 /** The sums of an agent `f` on a board since a month, which may be missing. */
@@ -296,7 +296,7 @@ export const makeLeaderboard = Effect.gen(function* () {
                  case when f.verified then (select count(*)::int from agents s where s.owner_id = a.owner_id) end as owner_agents,
                  f.value, f.count, k.answered, k.skill, k.peer, k.days as skill_days, k.score_sum as skill_score_sum, k.deviation, k.weight,
                  k.weighted, k.penalty, k.log_wealth,
-                 ${month === undefined ? sql`case when k.answered is not null then ${asked(sql, sql`${board}`)} end` : sql`null::int`} as asked
+                 ${month === undefined ? sql`case when k.answered is not null then ${answerable(sql, sql`${board}`)} end` : sql`null::int`} as answerable
             from (
               select p.*, lag(value, 1, 'Infinity') over better as better_value, lag(count, 1, 0) over better as better_count
                 from (${ordered}) p

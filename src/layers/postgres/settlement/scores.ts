@@ -19,7 +19,7 @@ import {
   referenceSkill
 } from "../../../scoring/reference.ts"
 import type { Reference } from "../../../scoring/reference.ts"
-import { factorOf, floatOf, statedColumns, statedOf } from "../challenges/challengeRows.ts"
+import { factorOf, floatOf, submittedColumns, submittedValues } from "../challenges/challengeRows.ts"
 import { stepFor } from "../challenges/reference.ts"
 import type { SettledReference } from "../challenges/reference.ts"
 
@@ -62,8 +62,8 @@ const withSkill = (
               from (
                 select p.*, greatest(1, width_bucket(received_at, ${times})) as step, ${all(
                   (name) => sql`
-                    case when stated is not null
-                         then coalesce(${factorOf(sql, `(stated -> 'probabilities' ->> '${name}')::numeric`)}, 0)
+                    case when submitted is not null
+                         then coalesce(${factorOf(sql, `(submitted -> 'probabilities' ->> '${name}')::numeric`)}, 0)
                          when direction = ${name} then (1 + c) / 2
                          else (1 - c) / ${isBinary ? 2 : 4}::int end as ${sql(name)}`
                 )}
@@ -73,7 +73,18 @@ const withSkill = (
         offset 0) p`
 }
 
-/** By a direction: half of the points, plus or minus half times the confidence. */
+/** The score of a prediction of a direction: half of the points, plus or minus half times the confidence. */
+export const directionScore = (sql: SqlClient.SqlClient, alias: "l" | "p", result: Statement.Fragment) => {
+  const confidence = sql.literal(`${alias}.confidence`)
+  return sql`
+    case when ${sql.literal(alias)}.direction = ${result} then 50 + 50 * ${confidence} else 50 - 50 * ${confidence} end`
+}
+
+/** The Brier score of a prediction of a direction, by its score. */
+export const brierScore = (sql: SqlClient.SqlClient, score: string) =>
+  sql.literal(`(1 - ${score} * 0.01) * (1 - ${score} * 0.01)`)
+
+/** Scores the last predictions of a question on directions. */
 export const scoreDirections = (
   sql: SqlClient.SqlClient,
   settlement: { readonly challengeId: string; readonly version: number },
@@ -82,10 +93,10 @@ export const scoreDirections = (
 ) => {
   // Bodies are read of the last revisions only.
   const answers = sql`
-    select p.challenge_id, p.agent_id, p.revision, p.direction, p.confidence, p.received_at, ${statedOf(sql)} as stated
+    select p.challenge_id, p.agent_id, p.revision, p.direction, p.confidence, p.received_at, ${submittedValues(sql)} as submitted
       from (
         select distinct on (p.agent_id) p.challenge_id, p.agent_id, p.revision, p.direction, p.confidence, p.received_at,
-               ${statedColumns(sql)}
+               ${submittedColumns(sql)}
           from predictions p where p.challenge_id = ${settlement.challengeId}::uuid
          order by p.agent_id, p.revision desc) p`
   const scored =
@@ -96,9 +107,9 @@ export const scoreDirections = (
     insert into prediction_scores
       (challenge_id, version, agent_id, revision, is_correct, score, reference_skill, bounded_skill, probability)
     select p.challenge_id, ${settlement.version}::int, p.agent_id, p.revision, p.direction = ${result},
-           case when p.direction = ${result} then 50 + 50 * p.confidence else 50 - 50 * p.confidence end,
+           ${directionScore(sql, "p", sql`${result}`)},
            p.reference_skill, p.bounded_skill,
-           (select max(value::numeric) from jsonb_each_text(p.stated -> 'probabilities'))
+           (select max(value::numeric) from jsonb_each_text(p.submitted -> 'probabilities'))
       from (${scored}) p
      order by p.agent_id`)
 }
@@ -113,7 +124,7 @@ interface Outcome {
 }
 
 /** What a prediction `p` of a number or of categories says, as it was sealed; null of a normal distribution. */
-export const statedForecast = Schema.NullOr(
+export const submittedForecast = Schema.NullOr(
   Schema.Union([
     Schema.Struct({ quantiles: Schema.Array(Schema.Struct({ p: Schema.Finite, value: Schema.Finite })) }),
     Schema.Struct({ samples: Schema.Array(Schema.Finite) }),
@@ -125,11 +136,11 @@ export const statedForecast = Schema.NullOr(
 interface Forecast {
   readonly predicted_value: string | null
   readonly predicted_std: string | null
-  readonly stated: typeof statedForecast.Type
+  readonly submitted: typeof submittedForecast.Type
 }
 
-const distribution = ({ predicted_std, predicted_value, stated }: Forecast): Distribution =>
-  distributionOf(stated ?? {}, Number(predicted_value), Number(predicted_std))
+const distribution = ({ predicted_std, predicted_value, submitted }: Forecast): Distribution =>
+  distributionOf(submitted ?? {}, Number(predicted_value), Number(predicted_std))
 
 /** What the walk knew of a number when a forecast was received. */
 const referenceOf = (reference: SettledReference, receivedAt: DateTime.Utc): Reference | undefined => {
@@ -139,10 +150,10 @@ const referenceOf = (reference: SettledReference, receivedAt: DateTime.Utc): Ref
 }
 
 const earnedBy = (forecast: Forecast, { actual_value, categories, reference_scale }: Outcome) => {
-  const { stated } = forecast
+  const { submitted } = forecast
   const [outcome, scale] = [Number(actual_value), Number(reference_scale)]
-  if (stated !== null && "probabilities" in stated) {
-    const said = categories?.map((name) => stated.probabilities[name] ?? 0) ?? []
+  if (submitted !== null && "probabilities" in submitted) {
+    const said = categories?.map((name) => submitted.probabilities[name] ?? 0) ?? []
     const skills = said.map((_, other) => rpsScore(rps(said, other), scale).skill)
     const value = rps(said, outcome)
     return { value, skills, ...rpsScore(value, scale) }
@@ -200,7 +211,7 @@ const LastForecast = Schema.Struct({
   revision: Schema.Int,
   predicted_value: Schema.NullOr(Schema.String),
   predicted_std: Schema.NullOr(Schema.String),
-  stated: statedForecast,
+  submitted: submittedForecast,
   received_at: Schema.DateTimeUtcFromDate
 })
 
@@ -225,10 +236,10 @@ export const makeScoreForecasts = Effect.gen(function* () {
   const lastForecasts = (challengeId: string, after: string | undefined) =>
     forecasts(sql`
       select p.agent_id::text, p.revision, p.predicted_value::text, p.predicted_std::text, p.received_at,
-             ${statedOf(sql)} as stated
+             ${submittedValues(sql)} as submitted
         from (
           select distinct on (p.agent_id) p.agent_id, p.revision, p.predicted_value, p.predicted_std, p.received_at,
-                 ${statedColumns(sql)}
+                 ${submittedColumns(sql)}
             from predictions p
            where p.challenge_id = ${challengeId}::uuid ${pageAfter(sql, "p.agent_id >", after)}
            order by p.agent_id, p.revision desc

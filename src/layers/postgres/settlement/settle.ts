@@ -9,6 +9,7 @@ import { SqlClient } from "effect/sql"
 import { closeChallenges } from "../challenges/lifecycle.ts"
 import { makeReferences } from "../challenges/reference.ts"
 import { questionColumns, questionOf, QuestionRow } from "../challenges/rows.ts"
+import { latestSettlement } from "../latestSettlement.ts"
 import { levelColumns, levelValues } from "../levels.ts"
 import { logSettlement } from "../log/settlementEntries.ts"
 import { boundNow, boundTime, execute, findOption, timestamp } from "../sql.ts"
@@ -55,8 +56,7 @@ export const makeSettle = Effect.gen(function* () {
       select ${questionColumns(sql)}, c.type, t.category, trim_scale(coalesce(s.dead_zone_pct, t.dead_zone_pct))::text as usual_dead_zone
         from challenges c
         join targets t on t.key = c.target
-        left join lateral (
-          select dead_zone_pct from settlements where challenge_id = c.id order by version desc limit 1) s on true
+        left join ${latestSettlement(sql)} s on true
        where c.id = ${id}::uuid and ${condition}
          for no key update of c`)
 

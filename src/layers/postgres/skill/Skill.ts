@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Settings } from "../../../services/Settings.ts"
 import { Skill } from "../../../services/Skill.ts"
 import { arrayParam, boundTime, execute, findAll, findOne, whenGiven } from "../sql.ts"
-import { addDays, beginning, countAsked, countQuestions } from "./agentSkill.ts"
+import { addDays, beginning, countAnswerable, countQuestions } from "./agentSkill.ts"
 import { makeComparison, makeOfOwner, makeProfile, makeReferenceOf, makeRank } from "./skillQueries.ts"
 import { isRanked, maxRank } from "../settlement/leaderboard.ts"
 import { makeSkillTransaction } from "../settlement/settlementTransaction.ts"
@@ -100,7 +100,7 @@ const make = Effect.gen(function* () {
   const countDay = Effect.fnUntraced(function* (due: typeof Due.Type) {
     const days = { after: dayBefore(due.day), to: due.day }
     yield* countQuestions(sql, days)
-    yield* countAsked(sql, days)
+    yield* countAnswerable(sql, days)
     yield* addDays(sql, days, sql`true`)
     yield* keepRanks(due.day)
     yield* noteDay(due)

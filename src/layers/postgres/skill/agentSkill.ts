@@ -73,7 +73,7 @@ export const countQuestions = (sql: SqlClient.SqlClient, days: Days) =>
     on conflict (challenge_id) do update set answers = excluded.answers, skill_sum = excluded.skill_sum`)
 
 /** By the day of its deadline how many questions an agent could have answered. */
-export const countAsked = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, days: Days) {
+export const countAnswerable = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, days: Days) {
   yield* execute(sql`
     with question as (${questionsOf(sql, days)})
     insert into skill_questions as k (board, day, questions, total)

@@ -32,6 +32,7 @@ import {
   skillOf,
   skillSums
 } from "../settlement/leaderboard.ts"
+import { latestSettlement } from "../latestSettlement.ts"
 import { findAll, findOption, isoTimestamp, timestamp } from "../sql.ts"
 
 /** So many of an agent's newest answers are looked through. */
@@ -50,8 +51,7 @@ const answersOf = (sql: SqlClient.SqlClient, agentId: AgentId, now: DateTime.Utc
           select p.challenge_id, p.revision, p.received_at, p.direction, p.confidence, p.form
             from predictions p where p.agent_id = ${agentId}::uuid order by p.id desc limit ${maxAnswers}) newest
        order by challenge_id, revision desc) p
-   cross join lateral (
-     select version, day from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
+   cross join ${latestSettlement(sql, "p.challenge_id")} t
    cross join lateral (
      select * from prediction_scores
       where challenge_id = p.challenge_id and version = t.version and agent_id = ${agentId}::uuid and reference_skill is not null
@@ -413,8 +413,7 @@ export const makeOfOwner = Effect.gen(function* () {
                 from (
                   select id, challenge_id, revision from predictions
                    where agent_id = a.id order by id desc limit ${maxForm}) p
-               cross join lateral (
-                 select version from settlements where challenge_id = p.challenge_id order by version desc limit 1) v
+               cross join ${latestSettlement(sql, "p.challenge_id")} v
                cross join lateral (
                  select is_correct, score from prediction_scores
                   where challenge_id = p.challenge_id and version = v.version and agent_id = a.id and revision = p.revision

@@ -19,6 +19,7 @@ import { Prices } from "../../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../../services/Prices.ts"
 import { Settings } from "../../../../services/Settings.ts"
 import { makeAcceptance } from "../../RateLimiter.ts"
+import { latestSettlement } from "../../latestSettlement.ts"
 import { decimal, findAll, findOption, isoTimestamp, orDie, pageAfter, timestamp } from "../../sql.ts"
 import { floatOf } from "../challengeRows.ts"
 import { makeBudget, overBudget, storeBytes } from "./agentBytes.ts"
@@ -184,8 +185,7 @@ export const makePaperSignals = Effect.gen(function* () {
                  and n.entry_price is not null
                order by n.id limit 1)
              union all
-             (select 2, 'closed', close_price, observed_at, source from settlements
-               where challenge_id = s.challenge_id order by version desc limit 1)
+             (select 2, 'closed', t.close_price, t.observed_at, t.source from ${latestSettlement(sql, "s.challenge_id")} t)
              union all
              (select 3, case when c.cancelled_at is null then 'open' else 'void' end, null, null, null
                 from challenges c where c.id = s.challenge_id)) as ends

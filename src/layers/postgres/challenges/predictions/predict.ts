@@ -15,7 +15,7 @@ import type { AnswerValues } from "../../../../services/domain/Answer.ts"
 import { NotFound } from "../../../../services/domain/errors.ts"
 import { ChallengeId, PredictionId } from "../../../../services/domain/ids.ts"
 import type { AgentId } from "../../../../services/domain/ids.ts"
-import { nothingSaid } from "../../../../services/domain/Prediction.ts"
+import { emptyAnswer } from "../../../../services/domain/Prediction.ts"
 import { Practice } from "../../../../services/Practice.ts"
 import { Pools } from "../../../../services/Pools.ts"
 import type { StakeAnswer } from "../../../../services/Pools.ts"
@@ -60,7 +60,7 @@ const predictedOf = (
   answer: {
     prediction_id: record.id,
     challenge_id: ChallengeId.make(submission.challengeId.toLowerCase()),
-    ...nothingSaid,
+    ...emptyAnswer,
     ...values,
     created_at: DateTime.formatIso(submission.receivedAt),
     counts_for_score: receipt !== null,

@@ -36,7 +36,7 @@ import { decimal, isInTransaction, LockHeld, orDie, rowsOf, savepoint, timestamp
 import { budgetOf, dayOf, isOverBudget, storeBytes, violatedBy } from "./agentBytes.ts"
 import type { Budgets } from "./agentBytes.ts"
 import { isOvertaken, outcomesOf, scoringScale } from "../challengeRows.ts"
-import { asked, Rejected, rejection } from "./rejections.ts"
+import { questionFields, Rejected, rejection } from "./rejections.ts"
 import type { PredictionRejected } from "./rejections.ts"
 
 export interface NewRecord {
@@ -82,7 +82,7 @@ export interface RecordedPrediction {
 
 const Recorded = Schema.Struct({
   outcome: Schema.Literals(["recorded", "revised"]),
-  ...asked,
+  ...questionFields,
   revision: Schema.Int,
   salt: Schema.String,
   body: Schema.String,

@@ -24,7 +24,7 @@ import type { TooManyRequests } from "../../../../services/RateLimiter.ts"
 import { bytesUsedUp, claimHint } from "./agentBytes.ts"
 
 /** What a challenge asks for, beside each outcome. */
-export const asked = {
+export const questionFields = {
   type: ChallengeType,
   outcomes: Schema.NullOr(Schema.Array(Schema.String))
 }
@@ -48,7 +48,7 @@ export const Rejected = Schema.Struct({
     "capped",
     "over_budget"
   ]),
-  ...asked,
+  ...questionFields,
   kind: Schema.String,
   current_revision: Schema.NullOr(Schema.Int),
   target: Schema.NullOr(Schema.String),

@@ -11,7 +11,7 @@ import { canonicalJson } from "../../../crypto/canonicalJson.ts"
 import { exact, findAll, rowsOf, whenGiven } from "../../sql.ts"
 import { predictionCommit, predictionReveal } from "../../log/entries.ts"
 import { compare, membersOf, moment, sentNumber } from "./entry.ts"
-import { statedForecast } from "../../settlement/scores.ts"
+import { submittedForecast } from "../../settlement/scores.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 
@@ -62,17 +62,18 @@ const columnsOf = (row: Row) =>
   )
 
 /** The schema has no bounds, because older answers were accepted by other bounds than today's. */
-const decodeValues = Schema.decodeUnknownOption(statedForecast, { onExcessProperty: "error" })
+const decodeValues = Schema.decodeUnknownOption(submittedForecast, { onExcessProperty: "error" })
 
 /** The values of the sealed body, if they are in exactly the form that the row names. */
-const statedIn = ({ body, form }: Row): AnswerValues | undefined => {
+const submittedIn = ({ body, form }: Row): AnswerValues | undefined => {
   const values = Option.getOrNull(decodeValues(membersOf(body)?.["values"]))
   return values !== null && Object.keys(values).join() === form ? values : undefined
 }
 
 /** Names the columns that do not follow from the values of the sealed body. */
-const checkStated = (findings: Findings, what: string, row: Row, stated: AnswerValues): void => {
-  const follows: Readonly<Record<string, unknown>> = (choiceOf(stated) ?? numberOf(stated))?.values ?? {}
+const checkSubmitted = (findings: Findings, what: string, row: Row, submitted: AnswerValues): void => {
+  const follows: Readonly<Record<string, unknown>> =
+    (choiceOf(submitted) ?? numberOf(submitted))?.values ?? {}
   const columns: Readonly<Record<string, unknown>> = columnsOf(row)
   for (const name of ["direction", "confidence", "predicted_value", "predicted_std"]) {
     if (columns[name] !== follows[name]) findings.add(`${what}: ${name} does not follow from its sealed body`)
@@ -80,7 +81,7 @@ const checkStated = (findings: Findings, what: string, row: Row, stated: AnswerV
 }
 
 /** Composes the body from a prediction's columns; the values of a form without columns come from the sealed body. */
-const bodyOf = (row: Row, stated: AnswerValues | undefined) => ({
+const bodyOf = (row: Row, submitted: AnswerValues | undefined) => ({
   agent_id: row.agent_id,
   challenge_id: row.challenge_id,
   kind: row.type,
@@ -88,18 +89,18 @@ const bodyOf = (row: Row, stated: AnswerValues | undefined) => ({
     row.reasoning === null ? null : createHash("sha256").update(row.reasoning, "utf8").digest("hex"),
   received_at: row.received_at,
   revision: row.revision,
-  values: stated ?? columnsOf(row)
+  values: submitted ?? columnsOf(row)
 })
 
 /** Names the columns that differ from the sealed body. */
 const checkBody = (findings: Findings, what: string, row: Row): void => {
-  const stated = row.form === null ? undefined : statedIn(row)
-  if (row.form !== null && stated === undefined) {
+  const submitted = row.form === null ? undefined : submittedIn(row)
+  if (row.form !== null && submitted === undefined) {
     findings.add(`${what}: form is not that of its sealed body`)
     return
   }
-  if (stated !== undefined) checkStated(findings, what, row, stated)
-  const expected = bodyOf(row, stated)
+  if (submitted !== undefined) checkSubmitted(findings, what, row, submitted)
+  const expected = bodyOf(row, submitted)
   if (canonicalJson(expected) === Buffer.from(row.body).toString("utf8")) return
   const members = membersOf(row.body)
   if (members === undefined) {

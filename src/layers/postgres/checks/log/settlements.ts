@@ -2,12 +2,12 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../../crypto/canonicalJson.ts"
-import { statedOf } from "../../challenges/challengeRows.ts"
+import { submittedValues } from "../../challenges/challengeRows.ts"
 import { arrayParam, exact, findAll, whenGiven } from "../../sql.ts"
 import { amendment, settlement } from "../../log/entries.ts"
 import type { SettledPool } from "../../log/entries.ts"
 import { Frontier, leafHash } from "../../log/frontier.ts"
-import { numericScore, statedForecast } from "../../settlement/scores.ts"
+import { directionScore, numericScore, submittedForecast } from "../../settlement/scores.ts"
 import { checkEmpty, compare, isSameDecimal, moment } from "./entry.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
@@ -56,7 +56,7 @@ const Score = Schema.Struct({
   skill: Schema.NullOr(Schema.String),
   predicted_value: Schema.NullOr(Schema.String),
   predicted_std: Schema.NullOr(Schema.String),
-  stated: statedForecast,
+  submitted: submittedForecast,
   categories: Schema.NullOr(Schema.Array(Schema.String)),
   actual_value: Schema.NullOr(Schema.String),
   reference_scale: Schema.NullOr(Schema.String)
@@ -71,10 +71,18 @@ const Pending = Schema.Struct({
 
 /** The values of a score that differ from what its prediction earned. */
 const scoreProblems = (score: Score): ReadonlyArray<string> => {
-  const { actual_value, categories, crps, predicted_std, predicted_value, reference_scale, skill, stated } =
-    score
+  const {
+    actual_value,
+    categories,
+    crps,
+    predicted_std,
+    predicted_value,
+    reference_scale,
+    skill,
+    submitted
+  } = score
   const saysNumber = predicted_value !== null && predicted_std !== null
-  if ((!saysNumber && stated === null) || actual_value === null || reference_scale === null) {
+  if ((!saysNumber && submitted === null) || actual_value === null || reference_scale === null) {
     return [
       ...(score.score_holds ? [] : ["score"]),
       ...(crps === null ? [] : ["crps"]),
@@ -82,7 +90,7 @@ const scoreProblems = (score: Score): ReadonlyArray<string> => {
     ]
   }
   const earned = numericScore(
-    { predicted_std, predicted_value, stated },
+    { predicted_std, predicted_value, submitted },
     { actual_value, reference_scale, categories }
   )
   return [
@@ -166,9 +174,8 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
              t.challenge_id is not null as is_of_settlement,
              s.revision is not distinct from l.revision as revision_holds,
              s.is_correct is not distinct from (l.direction = t.result) as is_correct_holds,
-             s.score is not distinct from
-               case when l.direction = t.result then 50 + 50 * l.confidence else 50 - 50 * l.confidence end as score_holds,
-             s.crps::text, s.skill::text, l.predicted_value::text, l.predicted_std::text, l.stated, t.actual_value::text,
+             s.score is not distinct from ${directionScore(sql, "l", sql`t.result`)} as score_holds,
+             s.crps::text, s.skill::text, l.predicted_value::text, l.predicted_std::text, l.submitted, t.actual_value::text,
              t.reference_scale::text, c.categories
         from (
           select * from prediction_scores
@@ -179,7 +186,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
         left join challenges c on c.id = s.challenge_id
         left join lateral (
           select p.revision, p.direction, p.confidence, p.predicted_value, p.predicted_std,
-                 case when p.direction is null then ${statedOf(sql)} end as stated
+                 case when p.direction is null then ${submittedValues(sql)} end as submitted
             from predictions p
            where p.challenge_id = s.challenge_id and p.agent_id = s.agent_id
            order by p.revision desc limit 1) l on true

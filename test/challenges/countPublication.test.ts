@@ -29,8 +29,8 @@ const services = testServices({
 
 type Known = { readonly id: string }
 
-const publishCounts = Arenas.use((arenas) => arenas.publishDue)
-const publishOdds = Pools.use((pools) => pools.publishDue)
+const publishCounts = Arenas.use((arenas) => arenas.publishCounts)
+const publishOdds = Pools.use((pools) => pools.publishOdds)
 
 /** The published counts of bullish, bearish and neutral, the number of predictions, and the time of the counts. */
 const shownOf = (challenge: Known) =>

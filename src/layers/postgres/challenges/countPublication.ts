@@ -30,7 +30,7 @@ const since = ({ after }: CountSteps, now: DateTime.Utc) => timestamp(DateTime.s
  * Takes the steps of directional challenges that are due: so many more claimed owners have answered, however many agents each has.
  * The `where` of the update checks again under the row lock, because another replica may have taken the step.
  */
-export const publishCounts = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`
+export const insertPublishedCounts = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`
   insert into published_counts as k (challenge_id, published_at, bullish, bearish, neutral, owners)
   select d.id, ${timestamp(now)}, d.bullish, d.bearish, d.neutral, o.owners
     from (
@@ -56,7 +56,7 @@ export const publishCounts = (sql: SqlClient.SqlClient, steps: CountSteps, now: 
      and excluded.owners - coalesce(k.owners, k.bullish + k.bearish + k.neutral) >= ${steps.answers}::int`
 
 /** Takes the steps of credit pools that are due, in the same way. */
-export const publishOdds = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`
+export const insertPublishedOdds = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`
   insert into published_odds as k (challenge_id, published_at, stakers, bins)
   select c.id, ${timestamp(now)}, n.stakers, n.bins
     from challenges c
