@@ -2,8 +2,7 @@
  * The edge: every request passes it for its id, its address, one shape of error, headers, a log line and a metric. It is the only
  * place that sees unknown paths, wrong methods and defects.
  *
- * One function does it all. A chain of one middleware a step took 1.09 of the processor time of a prediction by the medians of eight
- * interleaved rounds, and 1.14 by the median of their ratios, which went from 0.68 to 1.35 on a busy machine; 1.05 is allowed.
+ * One function does it all, because a chain of middlewares, one a step, costs more processor time (docs/performance.md).
  */
 import { randomUUID } from "node:crypto"
 import { IncomingMessage } from "node:http"
@@ -50,7 +49,7 @@ import { asOAuth } from "../oauth.ts"
 
 const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
 
-/** The id that was sent, or a new one: ids are logRequest, traced and kept, so one that holds a secret is not taken. */
+/** The client's id, or a new one. Ids are logged, traced and stored, so the edge accepts none that holds a secret. */
 const requestIdOf = (sent: string | undefined): string =>
   sent !== undefined && acceptedId.test(sent) && withoutOwnSecrets(sent) === sent ? sent : randomUUID()
 
@@ -63,7 +62,7 @@ const requestDuration = (attributes: Record<string, string>) =>
 
 const durations = new Map<string, ReturnType<typeof requestDuration>>()
 
-/** The histogram of one kind of request. Made once: attributes that come with an update are written as text each time. */
+/** The histogram of one kind of request. It is made once, because attributes given with an update are serialised each time. */
 const durationOf = (method: string, route: string, status: number) => {
   const key = `${method} ${route} ${status}`
   const known = durations.get(key)
@@ -90,7 +89,7 @@ const unavailable = (detail: string): Rejection => ({
   headers: { "retry-after": "1" }
 })
 
-/** RFC 9112 3.2: one Host, which only HTTP/1.0 may leave out. Node takes the first of several. */
+/** RFC 9112 3.2 demands exactly one Host, which only HTTP/1.0 may leave out; Node accepts the first of several. */
 const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -102,7 +101,7 @@ const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
 
 const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
 
-/** What is answered where a request failed by no fault of its own; the log says why. */
+/** The answer to a request that failed by our fault; the log has the cause. */
 const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, throttled: ThrottledLog) {
   if (storeUnavailableIn(cause).length > 0) {
     yield* Effect.logWarning("the database cannot be reached or is busy", cause)
@@ -127,7 +126,7 @@ const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, th
   return failure
 })
 
-/** Writes a rejection so that whoever asked can read it. */
+/** Writes a rejection in the form that the client reads: JSON, a page, or the style of a model call. */
 type Reject = (rejection: Rejection) => HttpServerResponse.HttpServerResponse
 
 const asJson: Reject = ({ code, detail, headers, status, ...more }) =>
@@ -139,7 +138,7 @@ const asPage = (
   shown: Parameters<typeof errorPage>[2]
 ) => errorPage(site, everybody(site, knownLanguage(askedLanguage(url))), shown)
 
-/** Whether a person looks at the answer: at a page of ours, or where a browser shows what it gets. */
+/** True if a person sees the answer: at one of our pages, or in a browser outside of the API. */
 const isForPeople = (request: HttpServerRequest.HttpServerRequest): boolean => {
   const path = pathOf(request.url)
   if (isPage(path)) return true
@@ -178,7 +177,7 @@ const tooMany = ({ code, detail, retry_after }: TooManyRequests): Rejection => (
 const noPath = ({ isOfModels, path, reject }: RequestInfo) =>
   reject(isOfModels ? noSuchModelCall : nothingNear(path))
 
-/** What is added to a list is in the body, not in the path. */
+/** A hint for a client that names a new item in the path: the list takes it in the body. */
 const hintOfList = (path: string, method: string): Pick<Rejection, "hint"> => {
   const list = path.replace(/\/:\w+$/, "")
   const takes = list !== path && knownPath(list)?.methods.has(method) === true
@@ -199,7 +198,7 @@ const notFound = (info: RequestInfo) => {
   })
 }
 
-/** A response in our shape for what the handlers did not answer themselves. */
+/** The response for a request that no handler answered: its path is unknown, or its handler failed. */
 const responseToCause = Effect.fnUntraced(function* (
   cause: Cause.Cause<unknown>,
   info: RequestInfo,
@@ -218,7 +217,7 @@ const responseToCause = Effect.fnUntraced(function* (
 
 const texts: ReadonlySet<string> = new Set(["application/json", "text/html"])
 
-/** Text says its charset; nothing that is not marked otherwise is stored on the way. */
+/** Adds the headers of every response. Text has a charset, and no cache stores a response without a `cache-control` of its own. */
 const finish = (
   response: HttpServerResponse.HttpServerResponse,
   facts: {
@@ -241,13 +240,13 @@ const finish = (
 }
 
 /**
- * Whether the answer may be compressed: reads of the API, of which none shows a secret but those about gateway keys. Secrets
- * are in answers to POST, and personal pages hold the secrets of their forms.
+ * True for reads of the API, which hold no secret, except those of the gateway. Answers to POST may hold a secret, and personal
+ * pages hold the tokens of their forms; a compressed length would reveal them.
  */
 const isCompressed = ({ method }: HttpServerRequest.HttpServerRequest, path: string): boolean =>
   (method === "GET" || method === "HEAD") && path.startsWith("/api/v1/") && !path.startsWith("/api/v1/llm/")
 
-/** What a request is known by before anything is done for it. */
+/** The facts about a request that its headers and path alone give. */
 const requestInfo = (
   request: HttpServerRequest.HttpServerRequest,
   site: Site,
@@ -264,17 +263,17 @@ const requestInfo = (
 }
 type RequestInfo = ReturnType<typeof requestInfo>
 
-/** What is answered without asking the router. */
+/** The answer to a request that never reaches the router; undefined for all others. */
 const rejectEarly = (info: RequestInfo) => {
   const { known, path, reject, request } = info
   if (request.source instanceof IncomingMessage && !hasOneHost(request.source)) {
     return reject({ status: 400, code: "invalid_request", detail: "Expected one Host header." })
   }
-  // The router would end the path there, which nothing in front of us does.
+  // The router would cut the path there, although no proxy in front of us does.
   if (/[;#]/.test(path)) return noPath(info)
-  // It would also take these for "/".
+  // The router would treat these as "/".
   if (!path.startsWith("/") || path.startsWith("//")) return noPath(info)
-  // A path that is one of ours by name is no parameter of another: GET /follows/following, DELETE /follows/{id}.
+  // A fixed path is never a parameter of another: with GET /follows/following and DELETE /follows/{id}, DELETE /follows/following is 405.
   if (known !== undefined && !known.methods.has(request.method)) return notFound(info)
   return undefined
 }
@@ -299,9 +298,9 @@ export const layer = HttpRouter.middleware(
     const { inStyle } = yield* Gateway
     const { countedAddress, isTrusted } = trustedProxies(settings.trustedProxies)
 
-    /** Once: whoever sends the header to an instance without proxies would fill the log. */
+    /** Logs once, because any client of an instance without proxies can send the header. */
     const once = makeThrottledLog(Duration.infinity)
-    /** The whole of a cause, once a minute of each kind: whoever can repeat a failure must not fill the log. */
+    /** Logs the whole cause once a minute of each kind, so that a client that repeats a failure does not fill the log. */
     const throttled = makeThrottledLog(Duration.minutes(1))
     const warnOfUntrustedProxy = (peer: string) =>
       once("proxy", () =>
@@ -310,7 +309,7 @@ export const layer = HttpRouter.middleware(
         ).pipe(Effect.annotateLogs({ peer }))
       )
 
-    /** One step before the handler and one after it, for every request pays for each step. */
+    /** Takes one step before the handler and one after it, because every request pays for each step. */
     const handled = (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) => {
       const unlessStopping = (reject: Reject) =>
         health.phase() === "stopping"
@@ -354,7 +353,7 @@ export const layer = HttpRouter.middleware(
             : Effect.andThen(logRequest(info, response.status, elapsed), whole)
         }
 
-        /** Counts what no other limit counts. Our own failures (5xx) count towards nothing. */
+        /** Counts requests that no other limit counts. Our own failures (5xx) count towards no limit. */
         const counted = (answer: HttpServerResponse.HttpServerResponse) =>
           current.isCounted || answer.status >= 500
             ? finished(answer)
@@ -403,10 +402,10 @@ export const layer = HttpRouter.middleware(
   { global: true }
 )
 
-/** Requests that are not traced, by what Node gave us of them; a middleware in between may have made a copy. */
+/** Requests that are not traced, by Node's request object, because a middleware may copy ours. */
 const untraced = new WeakSet<object>()
 
-/** The request's spans name it. Within one that is not traced, services and statements build no spans either. */
+/** Names the request in all its spans. For a request that is not traced, services and statements make no spans either. */
 const asSampled =
   (request: HttpServerRequest.HttpServerRequest, requestId: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -417,35 +416,35 @@ const asSampled =
           Effect.annotateSpans(effect, "request.id", requestId)
         )
 
-/** Headers that name the trace a request is part of, and whether it is sampled: all that Effect reads. */
+/** All headers that Effect reads for the trace of a request and for its sampling. */
 const parentHeaders = ["traceparent", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-sampled", "x-b3-flags"]
 
-/** An untrusted client must not join the traces of others, force its own to be recorded, or opt out of tracing. */
-const strangersParents = (networks: ReadonlyArray<string>) => {
+/** Removes these headers of untrusted clients, which must not join others' traces, force tracing, or opt out of it. */
+const removeUntrustedParents = (networks: ReadonlyArray<string>) => {
   const { isTrusted } = trustedProxies(networks)
   return ({ headers, peerAddress }: HttpServerRequest.HttpServerRequest) => {
     const sent = parentHeaders.filter((name) => name in headers)
     if (sent.length === 0 || Option.exists(peerAddress, isTrusted)) return
-    // The span is begun with what stands in this object, right after this.
+    // Effect begins the span from this object right afterwards.
     for (const name of sent) Reflect.deleteProperty(headers, name)
   }
 }
 
 /**
- * Which requests are traced: one in so many, evenly. Decided before a span is built, for a span that nobody will see costs
- * as much as one that is sent. A claim link is a secret in a path, so it is never traced.
+ * Traces an even share of the requests. The decision precedes the span, because a span that nobody sees costs as much as one
+ * that is sent. A path with a secret, such as a claim link, is never traced.
  */
 export const sampling = Layer.effect(
   HttpMiddleware.TracerDisabledWhen,
   Effect.map(Settings, ({ traceRatio, trustedProxies: networks }) => {
-    const forgetStrangersParent = strangersParents(networks)
+    const removeUntrustedParent = removeUntrustedParents(networks)
     let share = 1
     return (request: HttpServerRequest.HttpServerRequest) => {
       share += traceRatio
       const isTaken = share >= 1
       if (isTaken) share -= 1
       const isTraced = isTaken && request.url === redactSecrets(request.url)
-      if (isTraced) forgetStrangersParent(request)
+      if (isTraced) removeUntrustedParent(request)
       else untraced.add(request.source)
       return !isTraced
     }
