@@ -1,4 +1,4 @@
-/** Questions that hourly candles decide. */
+/** Price events, which candles decide. */
 import { DateTime, Effect, Option, Record, Struct } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { PriceEventKind, PriceEventStatus } from "../../src/services/domain/Challenge.ts"
@@ -30,7 +30,8 @@ const details = (event: PriceEvent): string =>
     ["deadline", utc(event.deadline)],
     ...(event.window_from === null ? [] : [["window from", utc(event.window_from)] as const]),
     ["resolves", utc(event.resolve_at)],
-    event.level === null ? ["reference scale", event.reference_scale] : ["level", event.level],
+    ...levelNames.flatMap((name) => (event[name] === null ? [] : [[name, event[name]] as const])),
+    ...(event.reference_scale === null ? [] : [["reference scale", event.reference_scale] as const]),
     ["outcome", event.result ?? event.actual_value],
     ["criteria", event.resolution_criteria ?? null],
     ...(event.void_reason === null ? [] : [["void", event.void_reason] as const])
@@ -60,7 +61,9 @@ const create = Command.make(
   "create",
   {
     kind: Flag.Literals("kind", PriceEventKind.literals),
-    asset: Flag.String("asset").pipe(Flag.withDescription("BTC or ETH")),
+    asset: Flag.String("asset").pipe(
+      Flag.withDescription(`BTC or ETH; for ${inWords.onDailyCloses} any asset with daily closes`)
+    ),
     deadline: Flag.String("deadline").pipe(
       Flag.withDescription('The end of predictions: ISO 8601, or from now ("in 2 hours")')
     ),
@@ -131,5 +134,5 @@ const voided = Command.make(
 
 export const priceEvents = Command.make("price-events").pipe(
   Command.withSubcommands([list, create, voided, amendPriceEvent, results]),
-  Command.withDescription("Price events: closes, barriers, counts of days and thresholds of crypto assets")
+  Command.withDescription("Price events: closes, barriers, counts of days, thresholds and ranges")
 )
