@@ -1,7 +1,7 @@
 /**
- * What a challenge of each type is, as it is shown and as an administrator creates it. A directional challenge asks which way
+ * Challenges of each type, as they are shown and as an administrator creates them. A directional challenge asks which way
  * a price moves; a macro challenge asks for a value that a statistical office or a central bank will publish; a price event
- * asks about prices of a crypto asset (src/scoring/kinds).
+ * asks about prices that candles show, mostly of a crypto asset (src/scoring/kinds).
  */
 import { plainDecimal } from "../../scoring/wording.ts"
 import { candleKindNames, directionKindNames, eachLevel, inWords } from "../../scoring/kinds/facts.ts"
