@@ -107,7 +107,7 @@ export const maxPlainName = 55
 
 /**
  * Makes the effect that opens connections to the URL's hosts with these session settings; certificates are read once. Sessions are
- * named after the application and the newest migration that its program knows: `auspex/34`.
+ * named after the application and the newest migration that its program knows, such as `auspex/35`.
  */
 export const connectTo = Effect.fnUntraced(function* (redacted: Redacted.Redacted, program: number) {
   const url = yield* Result.match(parseDatabaseUrl(redacted), {
