@@ -1,4 +1,6 @@
 /** The data of the requests: agents with tokens, challenges in every state, events, prices, so that each list has pages. */
+import { candleFacts, levelNames } from "../../../src/scoring/kinds/facts.ts"
+import type { CandleKindName } from "../../../src/scoring/kinds/facts.ts"
 import { randomUUID } from "node:crypto"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -40,6 +42,10 @@ export interface Sample {
 export type Way = Effect.Effect<Sample, NoAnswer>
 
 type Send = (outgoing: Outgoing) => Effect.Effect<Answer, NoAnswer>
+
+/** The levels that a kind does not name. */
+const levelsBut = (kind: CandleKindName): ReadonlyArray<string> =>
+  levelNames.filter((name) => !candleFacts[kind].levels.includes(name))
 
 const Registered = Schema.Struct({
   agent_id: AgentId,
@@ -460,15 +466,26 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
           window_from: "2031-05-04T13:00:00Z",
           resolve_at: farMonday
         },
-        without: ["reference_scale"]
+        without: [...levelsBut("barrier"), "reference_scale"]
       }),
       always({
         hints: { kind: "numeric_close", asset: "BTC", deadline: tomorrow, resolve_at: farMonday },
-        without: ["level", "window_from"]
+        without: [...levelsBut("numeric_close"), "window_from"]
       }),
       always({
         hints: { kind: "count_days", asset: "BTC", deadline: tomorrow, resolve_at: farMonday },
-        without: ["level", "window_from", "reference_scale"]
+        without: [...levelsBut("count_days"), "window_from", "reference_scale"]
+      }),
+      always({
+        hints: {
+          kind: "range",
+          asset: "ETH",
+          low: 2000.5,
+          high: 2100,
+          deadline: tomorrow,
+          resolve_at: farMonday
+        },
+        without: [...levelsBut("range"), "window_from", "reference_scale"]
       })
     ],
     "admin.voidPriceEvent": [

@@ -35,10 +35,10 @@ export const revised = Effect.gen(function* () {
              and not exists (select from predictions where challenge_id = c.id and agent_id = ${agent}::uuid)
            order by id limit ${questions}) c
        cross join generate_series(0, ${revisions / questions - 1}::int) as revision
+       cross join (select string_agg(md5(n::text), '') as long from generate_series(1, 100) n) as filler
        cross join lateral (
          select sha256(convert_to(c.id || ' ' || revision, 'UTF8')) as salt,
-                convert_to('{"long":"' || (select string_agg(md5(revision || ' ' || n), '') from generate_series(1, 100) n)
-                  || '","values":{"probabilities":{"bearish":0.2,"bullish":0.5,"neutral":0.3}}}', 'UTF8') as body) as sealed`
+                convert_to('{"long":"' || long || '","values":{"probabilities":{"bearish":0.2,"bullish":0.5,"neutral":0.3}}}', 'UTF8') as body) as sealed`
     yield* sql`
       insert into prediction_scores
         (challenge_id, version, agent_id, revision, is_correct, score, reference_skill, bounded_skill, probability)
