@@ -19,7 +19,7 @@ import { execute, findAll, findOne, findOption, whenGiven, isoTimestamp, timesta
 const isSlug = Schema.is(TournamentSlug)
 const encode = Schema.encodeEffect(TournamentImport)
 
-/** As many problems as the API reports of a request body. */
+/** The API reports at most this many problems of a request body. */
 const maxProblems = 100
 
 const Archived = Schema.Struct({ ...Tournament.fields, digest: Schema.String })
@@ -44,8 +44,8 @@ const make = Effect.gen(function* () {
     slug, title, summary, ${isoTimestamp(sql, "ended_at")} as ended_at, ${isoTimestamp(sql, "archived_at")} as archived_at, challenge_count`
 
   /**
-   * The tournament and all of its challenges in one statement, unless its slug is taken. The conflict
-   * names no key: two unique keys begin with the slug, and a concurrent import may violate either of them first.
+   * Inserts the tournament with all of its challenges in one statement, unless its slug is taken. The conflict names no
+   * key: two unique keys begin with the slug, and a concurrent import may violate either of them first.
    */
   const store = (wanted: TournamentImport, digest: Buffer, now: DateTime.Utc) => {
     const records = wanted.challenges.map((challenge, index) => ({

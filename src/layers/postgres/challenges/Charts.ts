@@ -9,21 +9,21 @@ import { arrayParam, findAll, isoTimestamp, timestamp } from "../sql.ts"
 
 /** More points would be narrower than a line on a wide screen. */
 const maxPoints = 240
-/** So many prices, where there are as many, show how an asset moves: of daily closes they take six weeks. */
+/** A chart shows at least this many prices, if there are as many; with daily closes they span six weeks. */
 const minPoints = 32
 const maxContext = { days: 70 } as const
-/** Prices are mostly candles of an hour: a shorter stretch would leave gaps where nothing is missing. */
+/** A chart shows at most one price a minute. */
 const minStretch = 60_000
 
-/** Of a line on a card: one every two hours. */
+/** A line on a card has one point every two hours. */
 const linePoints = 24
 
-/** Enough to show the shape of a distribution. */
+/** This many answers show the shape of a distribution. */
 const maxAnswers = 400
 
-/** The chart of a track record covers so many of the latest settled predictions. */
+/** The chart of a track record covers at most this many of the latest settled predictions. */
 const maxScores = 300
-/** Predictions read to find these: most of them may be open, void or revised. */
+/** At most this many predictions are read to find them: most may be open, void or revised. */
 const maxLookedAt = 3000
 
 const TrackRow = Schema.Struct({
@@ -45,7 +45,7 @@ const make = Effect.gen(function* () {
   const answerRows = findAll(PredictionValues)
   const trackRows = findAll(TrackRow)
 
-  /** From when on there are enough prices to see how the asset moves. */
+  /** The time from which there are enough prices to show how the asset moves. */
   const earlier = Effect.fnUntraced(function* (asset: string, from: DateTime.Utc, end: DateTime.Utc) {
     const [found] = yield* firsts(sql`
       select (extract(epoch from min(p.observed_at)) * 1000)::float8 as first
@@ -128,7 +128,7 @@ const make = Effect.gen(function* () {
         select t.day::text as day, s.score::float8 as score, s.is_correct,
                (1 + ${floatOf(sql, "p.confidence")}) / 2 as probability, least(9, floor(5 + 5 * p.confidence))::int as tenth
           from (
-            -- In their order already, so that what is scored is looked up only until there is enough.
+            -- Sorted here already, so that scores are looked up only until enough are found.
             select * from (
               select distinct on (challenge_id) n.*
                 from (
@@ -150,7 +150,7 @@ const make = Effect.gen(function* () {
              (select count(*)::int from scored) as read,
              exists (select from predictions where agent_id = ${agentId}::uuid order by id desc offset ${maxLookedAt}) as more
         from scored
-       -- The last one is there also where nothing is scored, and says whether there is more.
+       -- The last grouping set gives a row even without scores; it says whether there are more predictions.
        group by grouping sets ((day), (tenth), ())
        order by day, tenth`)
     return {

@@ -60,13 +60,13 @@ const mineOf = (row: typeof Row.Type): typeof Mine.Type => {
   }
 }
 
-/** What tells one list from another, in the cursors. */
+/** The filter as a text, which keeps the cursors of different lists apart. */
 const whichOf = ({ asset, category, closingBefore, kind, practice, type }: QuestionFilter): string =>
   [asset, category, type, kind, practice, closingBefore && DateTime.formatIso(closingBefore)]
     .map((each) => each ?? "any")
     .join()
 
-/** The texts of a practice question, which are not kept with it. */
+/** The texts of a practice question, which its row does not have. */
 const practiceTexts = ({ asset, dead_zone_pct, open_price, target_name }: typeof Row.Type) => {
   const terms = {
     targetName: target_name,
@@ -91,7 +91,9 @@ const make = Effect.gen(function* () {
   )
   const questions = findAll(Row)
 
-  /** At most `limit` open questions `c` that meet the conditions, of challenges, practice or both. */
+  /**
+   * Selects at most `limit` open questions `c` that meet the conditions, from challenges, practice questions or both.
+   */
   const open = (
     wanted: { readonly challenges: boolean; readonly practice: boolean },
     conditions: ReadonlyArray<Statement.Fragment>,
@@ -123,7 +125,7 @@ const make = Effect.gen(function* () {
        limit ${limit}`
   }
 
-  /** With what an agent has answered; without an agent nothing is its own. */
+  /** Reads the chosen questions, with the agent's own answers if there is an agent. */
   const select = (chosen: Statement.Fragment, agentId: AgentId | undefined, now: DateTime.Utc) => {
     const agent = sql`${agentId ?? null}::uuid`
     const isPractice = sql.literal("c.kind = 'practice'")

@@ -63,13 +63,13 @@ type Open = typeof OpenRow.Type
 
 const KnownAgent = Schema.Struct({ id: AgentId, method: ReferenceMethod })
 
-/** At this confidence a method says which way, and little more. */
+/** The confidence of a method that knows a direction and little more. */
 const slight = 0.1
 
-/** Answered in one run; the next run goes on. */
+/** A run answers at most this many questions; the next run continues. */
 const maxQuestions = 500
 
-/** Decimals of probabilities that are sent; the last one takes the rest, so that they sum to 1. */
+/** Rounds probabilities to six decimals; the last one takes the rest, so that they sum to 1. */
 const rounded = (odds: ReadonlyArray<number>): ReadonlyArray<number> => {
   const others = odds.slice(0, -1).map((each) => Number(each.toFixed(6)))
   const rest = Number((1 - others.reduce((sum, each) => sum + each, 0)).toFixed(6))
@@ -91,7 +91,7 @@ const number = (value: number, std: number | null): NewAnswer | undefined =>
     ? { predicted_value: Number(value.toPrecision(12)), predicted_std: Number(std.toPrecision(12)) }
     : undefined
 
-/** By the walk itself, of a question that it knows anything of. */
+/** The answer of the walk itself; undefined if it has no forecast. */
 const walked = (question: Open, known: ReferenceForecast | null): NewAnswer | undefined => {
   if (known === null) return undefined
   if (known.odds !== undefined && question.outcomes !== null) return vector(question.outcomes, known.odds)
@@ -102,7 +102,7 @@ const walked = (question: Open, known: ReferenceForecast | null): NewAnswer | un
   return known.mean === undefined ? undefined : number(known.mean, known.sd ?? null)
 }
 
-/** On the side of the last move over as long a time, or on the other. */
+/** The answer in the direction of the last move over the same length of time, or against it. */
 const trending = (
   { before, kind, outcomes, price, reference_scale }: Open,
   sign: 1 | -1
@@ -133,7 +133,7 @@ export const layer = Layer.effect(
       select id::text, reference as method from agents
        where reference = any(${arrayParam("text", ReferenceMethod.literals)})`)
 
-    /** Makes the agents that are missing. Nobody knows a secret of theirs. */
+    /** Creates the missing agents. Nobody knows their secrets. */
     const made = Effect.gen(function* () {
       const now = yield* DateTime.now
       for (const method of [...ReferenceMethod.literals, consensus]) {
@@ -216,7 +216,8 @@ export const layer = Layer.effect(
         now,
         before.map(({ id }) => id)
       )
-      // Before the first question there is nobody. Answers are vectors, which end programs that do not know forms.
+      // The agents are created for the first question. Their answers are vectors, which stop programs that do not know
+      // forms.
       if (questions.length === 0 || !(yield* instances.allRead("forms"))) return 0
       const methods = before.length === ReferenceMethod.literals.length ? before : yield* made
       const submissions: Array<Submission> = []
@@ -257,7 +258,7 @@ const bios: Readonly<Record<string, string>> = {
   consensus: "The mean of what all claimed agents said, one voice an owner, reckoned at the deadline."
 }
 
-/** Settled questions are pooled so long after their settlement, at most. */
+/** A question is pooled within this time after its settlement. */
 const pooledWithin = { days: 7 }
 
 const maxPooled = 200
@@ -278,7 +279,7 @@ const Pooled = Schema.Struct({
   value: Schema.NullOr(Schema.Finite)
 })
 
-/** The skill that the pooled vector would have had by each outcome; none without a reference. */
+/** The skill of the pooled vector for each possible outcome; undefined without a reference. */
 const skillsOf = (
   { last, outcomes, reference_loss, reference_scale, type }: typeof Settled.Type,
   odds: ReadonlyArray<number>
@@ -296,7 +297,7 @@ const skillsOf = (
   )
 }
 
-/** What all claimed agents said together, one voice an owner: the mean vector, or of numbers the mean. */
+/** Pools the answers of all claimed agents, one voice an owner: the mean vector, or the mean of numbers. */
 const makePool = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settled = findAll(Settled)

@@ -23,7 +23,7 @@ const make = Effect.gen(function* () {
   const target = findOption(Target)
   const keys = findAll(Key)
 
-  // As volatile as ether, until an administrator says else.
+  // A configured asset counts as volatile as ether until an administrator changes its dead zone.
   if (moreAssets.length > 0) {
     yield* execute(sql`
       insert into targets (position, key, name, category, kind, dead_zone_pct)
@@ -92,7 +92,7 @@ const make = Effect.gen(function* () {
     }
   )
 
-  /** Fails where a key is no asset, in the words of who asks. */
+  /** Fails if a key is no asset, with the words of the caller. */
   const mustBeAsset = Effect.fnUntraced(function* (
     key: string,
     words: { readonly wrong: string; readonly ofSeries: string; readonly all: string }

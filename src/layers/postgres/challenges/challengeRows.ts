@@ -12,7 +12,7 @@ export const statusOf = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
        when c.resolved_at is not null then 'resolved'
        when c.deadline <= ${timestamp(now)} then 'closed' else 'open' end`
 
-/** The condition that `statusOf` gives this status, in a form that uses the indexes. */
+/** The condition under which `statusOf` gives this status, in a form that uses the indexes. */
 export const hasStatus = (sql: SqlClient.SqlClient, status: AnyStatus, now: DateTime.Utc) => {
   switch (status) {
     case "open":
@@ -35,8 +35,8 @@ export const challengeOf = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (select * from challenges where id = p.challenge_id limit 1) c`
 
 /**
- * The counts of agents' predictions of a challenge `c`: the kept ones, summed over the shards, less those of references, which
- * are no agents of anybody's. Before the deadline the counts by direction are published only in steps (countPublication.ts).
+ * The prediction counts of a challenge `c`: the stored counts of all shards less those of reference agents. Before the
+ * deadline the counts by direction are published only in steps (countPublication.ts).
  */
 export const countsOfChallenge = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (
@@ -58,17 +58,19 @@ export const countsOfChallenge = (sql: SqlClient.SqlClient) => sql`
         where a.reference is not null) r) n`
 
 /**
- * Whether the database's clock is past a deadline by the grace, after which the challenge is to be closed: whatever stamp something
- * has, it is not recorded any more.
+ * True once the database's clock is past a deadline by the grace. The challenge is then to be closed, and nothing is
+ * recorded any more, whatever its time stamp.
  */
 export const isOvertaken = (sql: SqlClient.SqlClient, deadline: string, closeGrace: Duration.Duration) => sql`
   ${sql.literal(deadline)} + ${Duration.toMillis(closeGrace)}::float8 * interval '1 millisecond' <= (select database_time())`
 
-/** The values of a prediction `p` as they were sealed, as JSON; null in the forms of the interface, which have columns of their own. */
+/** The sealed values of a prediction `p`, as JSON; null in the interface's own forms, which have columns. */
 export const submittedValues = (sql: SqlClient.SqlClient) =>
   sql.literal(`case when p.form is not null then convert_from(p.body, 'UTF8')::jsonb -> 'values' end`)
 
-/** The columns that `submittedValues` reads, for a query that selects among revisions first: no body is copied that need not be read. */
+/**
+ * The columns that `submittedValues` reads. With them, a query that selects among revisions copies no needless bodies.
+ */
 export const submittedColumns = (sql: SqlClient.SqlClient) =>
   sql.literal("p.form, case when p.form is not null then p.body end as body")
 
@@ -76,13 +78,13 @@ const atLeast = (sql: SqlClient.SqlClient, number: string, minimum: string) =>
   sql.literal(`(case when abs(${number}) < ${minimum} then 0 else ${number} end)::float8`)
 
 /**
- * A decimal that an agent wrote, or that follows from one, as a double. PostgreSQL fails (22003) where a decimal is too small for a
- * double, and so would a statement over the numbers of many. The door takes no such number any more (services/domain/agentNumbers.ts);
- * one that was taken before counts as 0.
+ * An agent's decimal, or one computed from it, as a double. PostgreSQL fails (22003) if a decimal is too small for a
+ * double, and one such number would fail a statement over many. No new answer has one
+ * (services/domain/agentNumbers.ts); an earlier one counts as 0.
  */
 export const floatOf = (sql: SqlClient.SqlClient, number: string) => atLeast(sql, number, "5e-324")
 
-/** The same of a factor: the product of two of them is no smaller than a double may be. */
+/** A factor as a double: the product of two factors is still a double. */
 export const factorOf = (sql: SqlClient.SqlClient, number: string) => atLeast(sql, number, "1e-150")
 
 /** The columns of `PredictionValues`, of a prediction `p`. */
@@ -114,11 +116,11 @@ export const outcomesOf = (sql: SqlClient.SqlClient) =>
        when c.type = 'directional' then array['bullish', 'neutral', 'bearish']
        when c.kind in (${yesNoKinds.map((kind) => `'${kind}'`).join(", ")}) then array['bullish', 'bearish'] end`)
 
-/** The name of the category that a challenge `c` came out as by a settlement `s`; its value is the place of the category. */
+/** The name of the category that came; a settlement `s` has its place among the categories of a challenge `c`. */
 export const outcomeNameOf = (sql: SqlClient.SqlClient, settlement: "s" | "t" = "s") =>
   sql.literal(`c.categories[${settlement}.actual_value::int + 1]`)
 
-/** The row as it is answered: with the name of a category where there is one. */
+/** Leaves out the name of a category if the row has none. */
 export const withOutcomeName = <Row extends { readonly outcome_name: string | null }>({
   outcome_name,
   ...row

@@ -1,6 +1,6 @@
 /**
- * Counts by direction, and odds of pools where an operator says so, are published in steps before a deadline, and live from the
- * deadline on. Reads never take a step, so all replicas show the same.
+ * Counts by direction, and the odds of pools if an operator says so, are published in steps before a deadline, and live
+ * from the deadline on. Reads never take a step, so all replicas show the same.
  */
 import { DateTime, Option } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -8,14 +8,16 @@ import type { CountSteps } from "../../../services/Settings.ts"
 import { isoTimestamp, timestamp, when } from "../sql.ts"
 import { countsOfChallenge, hasStatus } from "./challengeRows.ts"
 
-/** Whether the counts of a challenge `c` are live. */
+/** True if the counts of a challenge `c` are live. */
 export const areCountsLive = (
   sql: SqlClient.SqlClient,
   steps: Option.Option<CountSteps>,
   now: DateTime.Utc
 ) => (Option.isNone(steps) ? sql`true` : sql`c.deadline <= ${timestamp(now)}`)
 
-/** When the published counts of a challenge `c` were true, by its last step `k`; null where they are live before the deadline. */
+/**
+ * The time of the published counts of a challenge `c`, by its last step `k`; null if they are live before the deadline.
+ */
 export const countsAsOf = (
   sql: SqlClient.SqlClient,
   steps: Option.Option<CountSteps>,
@@ -27,8 +29,9 @@ export const countsAsOf = (
 const since = ({ after }: CountSteps, now: DateTime.Utc) => timestamp(DateTime.subtractDuration(now, after))
 
 /**
- * Takes the steps of directional challenges that are due: so many more claimed owners have answered, however many agents each has.
- * The `where` of the update checks again under the row lock, because another replica may have taken the step.
+ * Takes the due steps of directional challenges. A step is due once enough more claimed owners have answered, whatever
+ * the number of their agents. The `where` of the update checks again under the row lock, because another replica may
+ * have taken the step.
  */
 export const insertPublishedCounts = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`
   insert into published_counts as k (challenge_id, published_at, bullish, bearish, neutral, owners)
@@ -55,7 +58,7 @@ export const insertPublishedCounts = (sql: SqlClient.SqlClient, steps: CountStep
    where k.published_at <= ${since(steps, now)}
      and excluded.owners - coalesce(k.owners, k.bullish + k.bearish + k.neutral) >= ${steps.answers}::int`
 
-/** Takes the steps of credit pools that are due, in the same way. */
+/** Takes the due steps of credit pools in the same way. */
 export const insertPublishedOdds = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`
   insert into published_odds as k (challenge_id, published_at, stakers, bins)
   select c.id, ${timestamp(now)}, n.stakers, n.bins

@@ -1,4 +1,4 @@
-/** The terms of a new directional challenge: which way a price moves from its open price, beyond a dead zone. */
+/** Makes the terms of a new directional challenge: an open price and a dead zone. */
 import { BigDecimal, DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { plainDecimal } from "../../../scoring/wording.ts"

@@ -1,4 +1,4 @@
-/** The statements by which challenges of any type begin and end, each with its entry in the log and what is told of it. */
+/** The statements by which challenges of any type begin and end, each with its log entry and its notices. */
 import { Effect } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
@@ -82,7 +82,7 @@ export const closeChallenges = (
     Effect.map((rows) => rows.length)
   )
 
-/** That the challenges `c` of this source have no result. */
+/** Inserts the notices that the challenges `c` of this source are void. */
 export const insertVoidNotices = (sql: SqlClient.SqlClient, from: Statement.Fragment) =>
   insertChallengeNotices(sql, {
     type: "challenge.void",

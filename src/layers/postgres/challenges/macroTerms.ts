@@ -1,4 +1,7 @@
-/** The terms of a new macro challenge: as they were asked for, or computed from the earlier first prints of the series. */
+/**
+ * Makes the terms of a new macro challenge: the requested ones, or terms computed from the earlier first prints of the
+ * series.
+ */
 import { BigDecimal, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { decimalStep, edgesOfCategories, minSurprises, referenceScale } from "../../../scoring/macro.ts"
@@ -29,7 +32,8 @@ export const makeMacroTerms = Effect.gen(function* () {
   const printed = findOne(Printed)
 
   const orderedTerms = (categories: NonNullable<NewMacroChallenge["categories"]>) => {
-    // What answers are measured with, as the scale of a series is.
+    // The expected score of the reference is the scale of an ordered question, as the reference scale is that of a
+    // series.
     const scale = decimal(expectedRps(categories.map(({ probability }) => probability)))
     return {
       bin_edges: edgesOfCategories(categories.length).map(decimal),

@@ -1,4 +1,4 @@
-/** The terms of a new price event: as they were asked for, or computed from known prices. */
+/** Makes the terms of a new price event: the requested ones, or terms computed from known prices. */
 import { BigDecimal, DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import {
@@ -25,7 +25,7 @@ import { findOne, orDie } from "../sql.ts"
 import type { DraftOf } from "./rows.ts"
 import { exactLevels, levelColumns, levelValues } from "../levels.ts"
 
-/** The daily closes that a scale is computed from: of so many UTC days, the last of which ends at a time, those that are known. */
+/** Reads the known daily closes from which a scale is computed, up to the UTC day that ends at a time. */
 export const makeDailyCloses = Effect.gen(function* () {
   const prices = yield* Prices
   return Effect.fnUntraced(function* (asset: string, end: number) {
@@ -37,7 +37,7 @@ export const makeDailyCloses = Effect.gen(function* () {
         now
       )
     )
-    // Nobody is asked to decide on a day that settles nothing: a scale takes its last hour.
+    // No administrator decides about a contested day that settles nothing: the scale takes its last hour.
     const hours = contested.flatMap((candles) => candles.filter(({ interval }) => interval === "1h"))
     return [...counting, ...hours]
       .toSorted((one, other) => one.endTime - other.endTime)
@@ -53,7 +53,7 @@ const Printed = Schema.Struct({
 const decimalOf = (value: number | undefined): string | null =>
   value === undefined ? null : plainDecimal(value)
 
-/** The window of a barrier begins at the next whole hour; one in the past covers a week. */
+/** By default the window of a barrier begins at the next whole hour; a window in the past covers a week. */
 const windowOf = ({ kind, resolve_at, window_from }: NewPriceEvent, now: DateTime.Utc) => {
   if (!candleFacts[kind].hasWindow) return null
   if (window_from !== undefined) return window_from
@@ -103,7 +103,7 @@ export const makePriceEventTerms = Effect.gen(function* () {
     return roundedScale(scale)
   })
 
-  /** True of a kind for all targets with daily closes, on one of them that is no crypto asset. */
+  /** True if the kind takes every target with daily closes and the target has some. */
   const mayBeAsked = Effect.fnUntraced(function* (kind: CandleKindName, asset: string) {
     if (candleFacts[kind].targets === "crypto") return false
     const known =

@@ -1,4 +1,7 @@
-/** What a random walk knows of a question: frozen when it is made, and step by step until its deadline (src/scoring/reference.ts). */
+/**
+ * The forecast of a random walk for a question: frozen when the question is made, and step by step until its deadline
+ * (src/scoring/reference.ts).
+ */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import {
@@ -23,7 +26,10 @@ import type { Levels } from "../../../scoring/kinds/facts.ts"
 
 const textOf = (value: number | null): string | null => (value === null ? null : String(value))
 
-/** What the reference says of an open question by the latest price alone; null where that does not tell, once its window has begun. */
+/**
+ * The reference of an open question by the latest price alone; null if that price does not decide it, once the
+ * question's window has begun.
+ */
 export const referenceNow = (
   row: Levels<number | null> & {
     readonly kind: string
@@ -71,7 +77,7 @@ export const noReference: FrozenReference = { volatility: null, odds: null, loss
 const frozenAs = (volatility: number | undefined, reference: Reference | undefined): FrozenReference => {
   if (reference === undefined) return noReference
   const loss = expectedLoss(reference)
-  // A close loses in the unit of the price, whatever that is.
+  // The loss of a close is in the unit of the price, so no minimum applies.
   const isSure = "mean" in reference ? loss <= 0 : loss < minExpectedLoss
   return {
     volatility: volatility === undefined ? null : decimal(volatility),
@@ -97,11 +103,11 @@ const known = ({ high, low, observed_at, price }: typeof PricePoint.Type): Known
 
 const Steps = Schema.Array(ReferenceForecast)
 
-/** What the answers to a question are compared with. */
+/** The reference that the answers to a settled question are compared with. */
 export interface SettledReference {
-  /** Each with when it begins, in milliseconds since 1970, UTC. */
+  /** Each step has its beginning, in milliseconds since 1970, UTC. */
   readonly steps: ReadonlyArray<ReferenceForecast & { readonly at: number }>
-  /** What the first reference expected to lose. */
+  /** The loss that the first reference expects. */
   readonly expected: string
 }
 
@@ -112,7 +118,7 @@ export const stepFor = ({ steps }: SettledReference, receivedAt: DateTime.Utc) =
 const dated = (steps: ReadonlyArray<ReferenceForecast>) =>
   steps.map((step) => ({ ...step, at: Date.parse(step.from) }))
 
-/** Returns are taken from so many days: of hours, or of days where hours are too few. */
+/** Returns come from this many days: hourly returns, or daily ones if those are too few. */
 const returnDays = { "1h": 30, "1d": 120 }
 
 export const makeReferences = Effect.gen(function* () {
@@ -129,7 +135,10 @@ export const makeReferences = Effect.gen(function* () {
   )
   const resultRows = findAll(Schema.Struct({ result: Schema.String, count: Schema.Int }))
 
-  /** Prices of an asset observed after a time and until another, known by a third: one for each time, a candle before a quote. */
+  /**
+   * Reads the prices of an asset that were observed after `from` and until `until` and were known by `knownBy`: one for
+   * each time, a candle before a quote.
+   */
   const observed = (
     asset: string,
     from: DateTime.Utc,
@@ -146,7 +155,7 @@ export const makeReferences = Effect.gen(function* () {
          and fetched_at <= ${timestamp(knownBy)} and interval = any(${arrayParam("text", intervals)})
        order by observed_at, case interval when '1h' then 1 when 'quote' then 2 else 3 end, source, revision desc`)
 
-  /** By which a question of these times is judged; undefined with too few prices. */
+  /** The volatility for a question of these times; undefined with too few prices. */
   const volatilityOf = Effect.fnUntraced(function* (
     terms: Pick<QuestionRow, "target" | "created_at" | "resolve_at">
   ) {
@@ -162,7 +171,7 @@ export const makeReferences = Effect.gen(function* () {
     return undefined
   })
 
-  /** The price that a question began from: the last one that was known, or what it says itself. */
+  /** The price from which a question begins: the last known one, or its own open price. */
   const firstPrice = Effect.fnUntraced(function* (
     terms: Pick<QuestionRow, "target" | "created_at" | "open_price">,
     knownBy: DateTime.Utc
@@ -185,7 +194,10 @@ export const makeReferences = Effect.gen(function* () {
     ]
   })
 
-  /** Of the last periods of such questions how often each outcome came, as it was known then: an amendment changes no frozen odds. */
+  /**
+   * The frequency of each outcome among the last questions of the kind and the target, as it was known then: an
+   * amendment changes no frozen odds.
+   */
   const baseOdds = Effect.fnUntraced(function* (
     terms: Pick<QuestionRow, "kind" | "target">,
     names: ReadonlyArray<string>,
@@ -207,14 +219,14 @@ export const makeReferences = Effect.gen(function* () {
     return baseRates(names.map((name) => rows.find(({ result }) => result === name)?.count ?? 0))
   })
 
-  /** What is frozen with a question that is made. */
+  /** Computes the reference that is frozen with a new question. */
   const freeze = Effect.fnUntraced(function* (terms: QuestionRow) {
     const question = questionOf(terms)
     if (question?.walk === undefined) return noReference
     const volatility = yield* volatilityOf(terms)
     if (volatility === undefined) {
       const names = outcomesOf(question.answers)
-      // Of a number without prices the reference is its scale.
+      // Without prices, the reference of a number is its scale.
       return names === null
         ? noReference
         : frozenAs(undefined, { odds: yield* baseOdds(terms, names, terms.created_at) })
@@ -224,7 +236,7 @@ export const makeReferences = Effect.gen(function* () {
     return frozenAs(volatility, step?.reference)
   })
 
-  /** The steps of a question until a time, by the prices that are known by another. */
+  /** Computes the steps of a question until one time, by the prices that are known by another. */
   const steps = Effect.fnUntraced(function* (id: string, until: DateTime.Utc, knownBy: DateTime.Utc) {
     const found = yield* frozenRow(sql`
       select ${questionColumns(sql)}, c.deadline, c.volatility::float8 as volatility, c.odds::float8[] as odds

@@ -55,14 +55,14 @@ const OwnRow = Schema.Struct({
   ...Receipt.fields
 })
 
-/** What a page with a filter found, or nothing; and the last prediction that it looked at, where there are more. */
+/** A row of a filtered page: a prediction or none, and the last prediction that the page read if there are more. */
 const lookedAt = { looked_at: Schema.NullOr(Schema.String) }
 const FoundRow = Schema.Union([
   Schema.Struct({ ...OwnRow.fields, ...lookedAt }),
   Schema.Struct({ prediction_id: Schema.Null, ...lookedAt })
 ])
 
-/** Predictions that a page with a filter looks at for each item that it may have. */
+/** A filtered page reads this many predictions for each item that it may have. */
 const lookedAtPerItem = 5
 
 export const makeResults = Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** Rows of `challenges`: the one list of the columns that only some kinds fill, and what follows from them. */
+/** Rows of `challenges`: the one list of the columns that only some kinds fill, and the questions made from them. */
 import { DateTime, Schema } from "effect"
 import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -63,11 +63,11 @@ export const QuestionRow = Schema.Struct({
 })
 export type QuestionRow = typeof QuestionRow.Type
 
-/** Undefined of a challenge without a dead zone of its own. */
+/** The question of a row; undefined for a challenge without a dead zone of its own. */
 export const questionOf = (row: QuestionRow): Question | undefined =>
   kindOf(row.kind, row).of(row, DateTime.toEpochMillis(row.resolve_at))
 
-/** A challenge as its creator has it, before it has texts. */
+/** A new challenge before it has texts. */
 export interface Unworded extends Omit<TermsRow, "scale" | "window_from"> {
   readonly kind: string
   readonly asset: string
@@ -85,7 +85,7 @@ export interface Draft extends Partial<Unworded> {
   readonly resolve_at: DateTime.Utc
   readonly close_price_until: DateTime.Utc
   readonly cancel_at: DateTime.Utc
-  /** The scale that forecasts are scored with, where it is not the reference scale. */
+  /** The scale that forecasts are scored with, if it is not the reference scale. */
   readonly scale?: string
 }
 
@@ -96,7 +96,7 @@ export type DraftOf<Type extends ChallengeType> = (
   now: DateTime.Utc
 ) => Effect.Effect<Draft, NotCreated<Type>>
 
-/** The columns of a question that is being made; `scale` is what its forecasts are scored with. */
+/** The columns of a new question; its forecasts are scored with `scale`. */
 export const rowOf = (created: Unworded, scale = created.reference_scale): QuestionRow => ({
   ...created,
   target: created.asset,

@@ -22,9 +22,9 @@ import { latestSettlement } from "../latestSettlement.ts"
 import { shownLevels } from "../levels.ts"
 import { areCountsLive } from "./countPublication.ts"
 
-/** An event is about a day or two, and so are its challenges. */
+/** An event concerns a day or two, so few challenges refer to it. */
 const maxOfEvent = 20
-/** The base rates of an asset are those of so many challenges. */
+/** The base rates of an asset come from at most this many challenges. */
 const maxOutcomes = 250
 
 export const makeSummaries = Effect.gen(function* () {
@@ -57,7 +57,10 @@ export const makeSummaries = Effect.gen(function* () {
     s.result, s.actual_value::float8 as actual_value, ${outcomeNameOf(sql)} as outcome_name,
     c.categories is not null as is_ordered, c.unit`
 
-  /** The joins that `summaryColumns` read, for the challenges `c` of a page. Of several sources any says where a price stands. */
+  /**
+   * The joins that `summaryColumns` reads, for the challenges `c` of a page. The latest price may come from any of
+   * several sources.
+   */
   const summaryJoins = (now: DateTime.Utc) => sql`
     cross join lateral (select name from targets where key = c.target limit 1) t
     left join lateral (select title from events where id = c.event_id limit 1) e on true
@@ -73,7 +76,7 @@ export const makeSummaries = Effect.gen(function* () {
         from published_counts where challenge_id = c.id limit 1) k on true
     left join ${latestSettlement(sql)} s on true`
 
-  /** Literals: a partial index of a type needs a condition that names it. */
+  /** The types are literals: a partial index of a type needs a condition that names it. */
   const ofType = {
     directional: sql`and c.type = 'directional'`,
     macro: sql`and c.type = 'macro'`,
@@ -106,7 +109,7 @@ export const makeSummaries = Effect.gen(function* () {
       ...(category === undefined ? [] : [sql`t.category = ${category}`])
     ])
 
-  /** The keys of a category; undefined of all. */
+  /** The keys of the targets in a category; undefined without a category. */
   const keysIn = (category: Category | undefined) =>
     category === undefined
       ? Effect.undefined
@@ -132,7 +135,7 @@ export const makeSummaries = Effect.gen(function* () {
           ${whenGiven(sql, after, (last) => beyond(status, last))}
         order by ${orders[status]}
         limit ${limit})`
-      // A list of each target by its own key, of which the planner knows how rare it is.
+      // Each target has a list of its own: the planner knows how rare a single key is.
       const keys = asset === undefined ? yield* keysIn(category) : [asset]
       const lists = keys === undefined ? [first(sql`true`)] : keys.map((key) => first(sql`c.target = ${key}`))
       const found = summaries(sql`

@@ -157,13 +157,13 @@ export const makeViews = Effect.gen(function* () {
     return found
   })
 
-  /** Counted: challenges that are open, closed or of one event are few. */
+  /** Counts the challenges themselves: those that are open, closed or of one event are few. */
   const counted = (type: ChallengeType, conditions: ReadonlyArray<Statement.Fragment>) =>
     count(
       sql`select count(*)::int as total from challenges c where ${sql.and([ofType(type), ...conditions])}`
     )
 
-  /** The sums that are kept of the others, whose number only grows. */
+  /** Reads the stored counts of the other challenges, whose number only grows. */
   const kept = (type: ChallengeType, { asset, status }: ChallengeFilter) =>
     count(sql`
       select coalesce(sum(${sql(columnOfEnded(status))}), 0)::int as total
@@ -196,7 +196,7 @@ export const makeViews = Effect.gen(function* () {
   return { getOf, list, total, active }
 })
 
-/** The column of `challenge_counts` that counts the challenges of a status; of no status all that were created. */
+/** The column of `challenge_counts` that counts the challenges of a status; without a status, all of them. */
 const columnOfEnded = (status: ChallengeFilter["status"]) => {
   if (status === "resolved") return "resolved"
   return status === undefined ? "created" : "cancelled"

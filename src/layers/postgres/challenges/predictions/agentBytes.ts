@@ -1,6 +1,7 @@
 /**
- * The bytes that an agent stores for ever, by the day (UTC): a row an agent, whose constraint holds whatever comes at once. Answers
- * and paper-trade signals are counted with their reasonings, comments and replies with their texts.
+ * The bytes that an agent stores for ever, by the day (UTC). Each agent has one row, whose constraint holds for
+ * concurrent statements, too. Answers and paper-trade signals count with their reasonings, comments and replies with
+ * their texts.
  */
 import { DateTime, Duration, Effect, Predicate, Schema } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
@@ -18,18 +19,24 @@ export type Budgets = Pick<
   "revisions" | "provisionalRevisions" | "answerBytes" | "provisionalAnswerBytes"
 >
 
-/** What an agent `a` may revise and store; the instance's own agents count as claimed. */
+/** The revisions and bytes that an agent `a` has; the instance's own agents count as claimed. */
 export const budgetOf = (sql: SqlClient.SqlClient, budgets: Budgets) => sql`
   cross join lateral (
     select p.is_provisional, case when p.is_provisional then ${budgets.provisionalRevisions}::int else ${budgets.revisions}::int end as max_revisions,
            case when p.is_provisional then ${budgets.provisionalAnswerBytes}::int else ${budgets.answerBytes}::int end as max_bytes
       from (select a.claimed_at is null and a.reference is null as is_provisional) p) budget`
 
-/** The day that a moment counts under: the bytes of a day that has not come would block the agent until then. */
+/**
+ * The day under which a moment counts, never ahead of the database's: bytes of a later day would block the agent until
+ * then.
+ */
 export const dayOf = (sql: SqlClient.SqlClient, moment: string) =>
   sql.literal(`(least(${moment}, database_time()) at time zone 'UTC')::date`)
 
-/** Adds what is stored, rows of `agent_id`, `received_at` and `bytes`; the statement fails where an agent has no room (`isOverBudget`). */
+/**
+ * Adds the bytes of `stored`, rows of `agent_id`, `received_at` and `bytes`; the statement fails if an agent has no
+ * room (`isOverBudget`).
+ */
 export const storeBytes = (sql: SqlClient.SqlClient, budgets: Budgets, stored: Statement.Fragment) => sql`
   insert into agent_bytes as b (agent_id, day, bytes, max_bytes)
   select s.agent_id, s.day, s.bytes, budget.max_bytes
@@ -79,7 +86,7 @@ export const makeBudget = Effect.gen(function* () {
   const settings = yield* Settings
   const budgets = findOne(Budget)
   return {
-    /** The statement's rows; where the agent has no room left, a row with the outcome `over_budget`. */
+    /** Returns the statement's rows, or, if the agent has no room left, a row with the outcome `over_budget`. */
     within: (statement: Statement.Statement<object>) =>
       Effect.catchIf(savepoint(sql)(statement), isOverBudget, () =>
         Effect.succeed([{ outcome: overBudget }])

@@ -65,7 +65,7 @@ const signalOf = (row: typeof SignalRow.Type): PaperSignal => ({
   position: positionOf(row)
 })
 
-/** The bytes of a signal beside its reasoning, about. */
+/** About as many bytes as a signal has without its reasoning. */
 const signalBytes = 100
 
 export interface NewSignal {
@@ -76,7 +76,7 @@ export interface NewSignal {
   readonly confidence: number
   readonly reasoning: string | null
   readonly receivedAt: DateTime.Utc
-  /** What it counts towards once it is recorded. */
+  /** The limits that the signal uses once it is recorded. */
   readonly owed: ReadonlyArray<Use>
 }
 
@@ -93,7 +93,7 @@ export const makePaperSignals = Effect.gen(function* () {
   const signals = findAll(SignalRow)
   const accept = yield* makeAcceptance
 
-  /** The entry price. None where the target takes no positions, or once the closing price may be known. */
+  /** The entry price; none if the target takes no positions, or once the closing price may be known. */
   const entryOf = Effect.fnUntraced(function* ({ challengeId, receivedAt }: NewSignal) {
     const found = yield* simulated(sql`
       select c.target from challenges c join targets t on t.key = c.target

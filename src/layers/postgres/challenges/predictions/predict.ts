@@ -1,4 +1,7 @@
-/** Predicting: records, paper-trade signals of directional challenges that have closed, and stakes that come with an answer. */
+/**
+ * Takes predictions: records them, turns those on closed directional challenges into paper-trade signals, and places
+ * the stakes that come with an answer.
+ */
 import { Array as Arr, BigDecimal, DateTime, Effect, Option, Result, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
@@ -77,7 +80,7 @@ const predictedOf = (
   ]
 })
 
-/** The bin that an answer on categories is staked on: that of the likeliest, the first of equal ones. */
+/** The bin on which an answer on categories is staked: that of the likeliest category, the first of equal ones. */
 const likeliestBin = (
   { probabilities = {} }: AnswerValues,
   categories: ReadonlyArray<string> | null
@@ -144,7 +147,8 @@ export const makePredict = Effect.fnUntraced(function* (recordSignal: RecordSign
     const outcomes = new Map<Item, Result.Result<Predicted, PredictionRefused | LimitReached>>()
     const plain = items.filter(({ record: { hasStake } }) => !hasStake)
     const staked = items.filter(({ record: { hasStake } }) => hasStake)
-    // These may be of one transaction: pools are locked first, then the account, and the limits of the agent last.
+    // One transaction may have several stakes: it locks pools first, then the account, and the limits of the agent
+    // last.
     if (staked.length > 1) yield* pools.hold(staked.map(({ submission }) => submission))
     for (const item of staked) {
       outcomes.set(item, yield* Effect.result(withStake(item, item.submission.answer.amount ?? 0n)))
@@ -159,7 +163,7 @@ export const makePredict = Effect.fnUntraced(function* (recordSignal: RecordSign
           : Result.map(recording, (recorded) => predictedOf(item, recorded))
       )
     }
-    // What is no challenge may be a practice question.
+    // An unknown challenge may be a practice question.
     const unknown = items.filter((item) => item.record.type === null && isUnknown(outcomes.get(item)))
     const practised = yield* practice.predict(unknown.map(({ submission }) => submission))
     for (const [item, outcome] of Arr.zip(unknown, practised)) {
@@ -194,7 +198,7 @@ export const makePredict = Effect.fnUntraced(function* (recordSignal: RecordSign
           outcomes.set(place, { outcome: Result.succeed(outcome.success), wasTried })
           return false
         }
-        // A window that had room when the item was admitted is full by now: the item is admitted anew.
+        // The window has become full since the item was admitted, so the item is admitted again.
         if (outcome.failure instanceof LimitReached) return true
         outcomes.set(place, { outcome: Result.fail(outcome.failure), wasTried })
         return false

@@ -1,17 +1,17 @@
 /**
- * The one statement that records predictions, whatever their type. It takes any number of items and gives each its own
+ * The one statement that records predictions of every type. It takes any number of items and gives each its own
  * outcome; the check of the deadline and the insert are one statement.
  *
- * No race can get a late prediction in: `for key share` on the challenge waits for a resolver (which locks `for update`) and then
- * reads the row as the resolver left it, and makes a resolver wait until this insert has committed. Two first
- * predictions of one agent meet in the primary key; two of a provisional agent's last in `agents_provisional_limit`, and two that
- * use the day's last bytes in `agent_bytes_budget`.
- * The loser gets the outcome `conflict`, tries again, and then sees the winner. Rows are locked and written in the order of
- * their keys, so statements cannot deadlock. A transaction that loses is given up as a whole: with the locks of its statements
- * before, it would wait for whoever waits for these.
+ * No race can get a late prediction in: `for key share` on the challenge waits for a resolver (which locks `for
+ * update`) and then reads the row as the resolver left it, and makes a resolver wait until this insert has committed.
+ * Two concurrent first predictions of one agent meet in the primary key, two last ones of a provisional agent in
+ * `agents_provisional_limit`, and two that use the day's last bytes in `agent_bytes_budget`. The loser gets the outcome
+ * `conflict`, tries again, and then sees the winner. Rows are locked and written in the order of their keys, so
+ * statements cannot deadlock. A transaction that loses rolls back as a whole: with its earlier locks it could deadlock
+ * with a transaction that waits for them.
  *
- * Rows are found by key, one probe an item: the planner knows neither how many items there are nor how the table has
- * grown since, and this plan is right for all of them.
+ * Rows are found by key, one probe an item: the planner knows neither the number of items nor how the table has grown
+ * since, and this plan is right for all of them.
  */
 import { hash, randomBytes } from "node:crypto"
 import { Array as Arr, DateTime, Effect, Result, Schema } from "effect"
@@ -41,42 +41,44 @@ import type { PredictionRejected } from "./rejections.ts"
 
 export interface NewRecord {
   readonly id: PredictionId
-  /** Where a challenge of another type is unknown. */
+  /** A challenge of another type counts as unknown; null takes every type. */
   readonly type: ChallengeType | null
-  /** As the caller sent it. */
+  /** The id as the caller sent it. */
   readonly challengeId: string
   readonly agentId: AgentId
-  /** In one form or several, of which the challenge takes one. */
+  /** The values in one form or several, of which the challenge takes one. */
   readonly values: AnswerValues
-  /** Which only a macro challenge takes. */
+  /** True of an answer with a stake, which only a macro challenge takes. */
   readonly hasStake: boolean
   readonly reasoning: string | null
-  /** Whether it may replace an earlier direction of the agent; a number always may. */
+  /** True if the record may replace an earlier direction of the agent; a number always may. */
   readonly mayRevise: boolean
-  /** Of the prediction that it replaces. */
+  /** The revision of the prediction that the record replaces. */
   readonly expectedRevision: number | null
   readonly receivedAt: DateTime.Utc
-  /** What it counts towards once it is recorded. */
+  /** The limits that the record uses once it is written. */
   readonly owed: ReadonlyArray<Use>
 }
 
-/** Values that an instance which was seen lately could not score; null: it could score all of this answer. */
+/**
+ * The part of an answer that a recently seen instance could not score; null if every instance could score all of it.
+ */
 type Unread = "forms" | "ties" | null
 
 interface Item extends NewRecord {
   readonly unread: Unread
-  /** Whether a later one of the agent answers the same challenge. */
+  /** True if a later item of the agent answers the same challenge. */
   readonly hasLater: boolean
 }
 
 export interface RecordedPrediction {
   readonly type: ChallengeType
-  /** The names of the outcomes; null of a number. */
+  /** The names of the outcomes; null for a number. */
   readonly outcomes: ReadonlyArray<string> | null
-  /** In the form that the challenge took. */
+  /** The values in the form that the challenge takes. */
   readonly values: AnswerValues
   readonly revision: number
-  /** Null of a directional challenge that has closed: nothing was recorded, but it takes paper-trade signals. */
+  /** Null if a directional challenge has closed: nothing is recorded, but the challenge takes paper-trade signals. */
   readonly receipt: typeof Receipt.Type | null
 }
 
@@ -90,18 +92,18 @@ const Recorded = Schema.Struct({
 })
 
 /**
- * To be tried again. `conflict`: another prediction of the agent came first. `postponed`: an item of the agent is refused, and
- * a later one answers the same challenge, so that one is to share a statement with the others, or an earlier one has no room left
- * in the day's bytes, which this one may have. In a statement of its own it would, in a transaction, wait for whoever waits for the
- * locks of this one.
+ * `conflict`: another prediction of the agent came first; the item is tried again. `postponed`: an item of the agent is
+ * rejected and a later one answers the same challenge, so the later one has to share a statement with the others; or an
+ * earlier item has no room left in the day's bytes, which this one may have. Recording it in a second statement could
+ * deadlock with a transaction waiting for this one.
  */
 const Other = Schema.Struct({ outcome: Schema.Literals(["unknown", "conflict", "postponed"]) })
 
 const Outcome = Schema.Union([Recorded, Rejected, Other])
-/** `limited`: it would have been recorded, but for a limit that is full. */
+/** `limited`: a full limit keeps the item from being recorded. */
 type Outcome = typeof Outcome.Type | { readonly outcome: "limited" }
 
-/** A standard deviation is at most so many reference scales. */
+/** A standard deviation is at most this many reference scales. */
 const maxReferenceScales = 1e12
 
 export const saltBytes = 32
@@ -115,8 +117,8 @@ const salts = (count: number): ReadonlyArray<string> => {
 }
 
 /**
- * The canonical body (RFC 8785) around what only the statement knows: the type of the challenge, the revision, and which of
- * the forms it takes. Members stand in the order of their names.
+ * The parts of the canonical body (RFC 8785) around those that only the statement knows: the type of the challenge, the
+ * revision, and the form that it takes. Members stand in the order of their names.
  */
 const bodyAround = (item: NewRecord) => {
   const head = canonicalJson({ agent_id: item.agentId, challenge_id: item.challengeId.toLowerCase() })
@@ -275,7 +277,7 @@ const recordPredictions = (
                                over (partition by agent_id order by position) > max_bytes as is_full
         from sized
     ),
-    -- What follows one that has no room may have room: it is decided once that one is.
+    -- An item after one without room may have room: it is decided once that one is.
     decided as (
       select *, is_taken and (is_too_large or is_full) is true as is_over_budget,
              waits or coalesce(bool_or(is_taken and is_full and is_too_large is not true) over (
@@ -355,7 +357,7 @@ const recordPredictions = (
      order by d.position`
 }
 
-/** A concurrent prediction used the last one, or the last bytes of the day, that the agent had left. */
+/** True if a concurrent prediction has used the agent's last prediction or its last bytes of the day. */
 const isUsedUp = (error: unknown): boolean =>
   violatedBy(error) === "agents_provisional_limit" || isOverBudget(error)
 
@@ -364,7 +366,7 @@ const maxAttempts = 20
 
 type Recording = Result.Result<RecordedPrediction, PredictionRejected | LimitReached>
 
-/** What became of a record; undefined where it is to be tried again. */
+/** The result of a record; undefined if it is to be tried again. */
 const recordingOf = (item: NewRecord, result: Outcome): Recording | undefined => {
   switch (result.outcome) {
     case "conflict":
@@ -392,7 +394,10 @@ const recordingOf = (item: NewRecord, result: Outcome): Recording | undefined =>
 
 const keyOf = ({ agentId, challengeId }: NewRecord): string => `${agentId} ${challengeId.toLowerCase()}`
 
-/** Records predictions, in a batch with those of others. Those of one agent on one challenge follow each other. */
+/**
+ * Records predictions, in batches with those of other callers. Predictions of one agent on one challenge follow each
+ * other.
+ */
 export const makeRecordPredictions = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
@@ -400,7 +405,7 @@ export const makeRecordPredictions = Effect.gen(function* () {
   const outcomesIn = Schema.decodeUnknownEffect(Schema.Array(Outcome))
   const accept = yield* makeAcceptance
 
-  /** What becomes of the items where a limit refuses those at these places. */
+  /** Records the items but for those at the places that a limit rejects. */
   const recordOthers = Effect.fnUntraced(function* (
     items: ReadonlyArray<Item>,
     refused: ReadonlyArray<number>,
@@ -425,7 +430,8 @@ export const makeRecordPredictions = Effect.gen(function* () {
     }).pipe(
       Effect.flatMap((accepted) => savepoint(client)(recordPredictions(client, items, accepted, settings))),
       Effect.flatMap(outcomesIn),
-      // Of several items it is unknown whose limit was hit: the batcher runs them one by one, a transaction all once more.
+      // With several items it is unknown whose limit was hit: the batcher runs them one by one, a transaction repeats
+      // all of them.
       Effect.catchIf(isUsedUp, (error) =>
         Effect.flatMap(isInTransaction(client), (isPart) =>
           isPart || items.length === 1
@@ -469,7 +475,7 @@ export const makeRecordPredictions = Effect.gen(function* () {
       )
       for (const [item, outcome] of Arr.zip(turn, outcomes)) {
         const recording = recordingOf(item, outcome)
-        // Whoever the limit refuses has no room for a later answer to the challenge either.
+        // An agent that the limit rejects has no room for a later answer to the challenge either.
         const told =
           outcome.outcome === "limited" ? left.filter((each) => keyOf(each) === keyOf(item)) : [item]
         if (recording !== undefined) for (const each of told) recordings.set(each, recording)

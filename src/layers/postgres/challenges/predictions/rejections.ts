@@ -1,4 +1,4 @@
-/** Predictions that are not recorded: why, as the statement says it, and as the agent is told. */
+/** Rejected predictions: the reasons of the statement, and the errors that agents get. */
 import { Schema } from "effect"
 import type { DateTime } from "effect"
 import { countedDays } from "../../../../scoring/candles.ts"
@@ -23,7 +23,7 @@ import type { FieldProblem, NotFound } from "../../../../services/domain/errors.
 import type { TooManyRequests } from "../../../../services/RateLimiter.ts"
 import { bytesUsedUp, claimHint } from "./agentBytes.ts"
 
-/** What a challenge asks for, beside each outcome. */
+/** The columns that name the form of answer that a challenge takes, beside each outcome. */
 export const questionFields = {
   type: ChallengeType,
   outcomes: Schema.NullOr(Schema.Array(Schema.String))
@@ -64,7 +64,7 @@ export const cancelledChallenge = () =>
     detail: "The challenge is cancelled: it takes no submission, live or paper-trade."
   })
 
-/** What error messages call a prediction of the type. */
+/** The nouns for a prediction in error messages, by the type of the challenge. */
 const nouns = { directional: "submission", macro: "forecast", price_event: "prediction" }
 
 export type PredictionRejected =
@@ -83,7 +83,7 @@ export type PredictionRejected =
 const invalid = (errors: ReadonlyArray<FieldProblem>): InvalidRequest =>
   new InvalidRequest({ detail: errors.map(({ message, path }) => `${path}: ${message}`).join("; "), errors })
 
-/** The field of the form that says a number. */
+/** The field in which a number was sent. */
 const numberField = (
   { quantiles, samples }: AnswerValues,
   otherwise: "predicted_value" | "predicted_std"
@@ -97,7 +97,7 @@ const tooWide = (values: AnswerValues, max: number | null): FieldProblem => ({
   message: `Expected a standard deviation of at most ${max}, which is 1e12 times the reference scale of the challenge`
 })
 
-/** Why values are refused until the version before is gone: it could not score them. */
+/** The reason for rejecting values until the previous version is gone, which could not score them. */
 const whileUpgraded =
   "while the service is upgraded: an instance of the version before, which could not score them, was seen in the last 10 minutes"
 
