@@ -96,7 +96,7 @@ const make = Effect.gen(function* () {
       }
       const planned = JSON.stringify(releases.map(rowOf))
       const replaced = Effect.gen(function* () {
-        // Of two concurrent replacements the later calendar holds, as a whole.
+        // After two concurrent replacements the later calendar holds as a whole.
         yield* sql`lock table release_calendar in share row exclusive mode`
         yield* execute(sql`
           merge into release_calendar r
@@ -125,7 +125,7 @@ const make = Effect.gen(function* () {
   const published: ReleaseCalendar["Service"]["published"] = Effect.fn("ReleaseCalendar.published")(
     function* ({ asset, before, from }, page) {
       const { after, toPage, limit } = yield* pages.decode(page, asset)
-      /** The conditions of a row that is released at `time` and whose place among those of its time is `key`. */
+      /** The conditions on a row that is released at `time`; `key` orders the rows of one time. */
       const within = (time: string, key: string) =>
         sql.and([
           sql`true`,

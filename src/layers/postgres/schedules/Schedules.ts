@@ -49,7 +49,7 @@ const make = Effect.gen(function* () {
     categories.flatMap((category) => category.targets)
   )
 
-  /** What is due now of the schedules that are on, including what was made already. */
+  /** The plans of the enabled schedules that are due now, also those whose challenge exists already. */
   const plans = Effect.fnUntraced(function* (now: DateTime.Utc) {
     const all = yield* everyTarget
     return [
@@ -94,7 +94,7 @@ const make = Effect.gen(function* () {
     return written.length === 1 ? id : yield* new MadeBefore()
   })
 
-  /** A challenge that cannot be made does not hold up the others. */
+  /** A challenge that cannot be made delays no other. */
   const attempted = (plan: Plan) =>
     transaction(sql)(recorded(plan)).pipe(
       Effect.asSome,

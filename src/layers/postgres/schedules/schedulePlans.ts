@@ -37,19 +37,19 @@ export class NotYet extends Data.TaggedError("NotYet")<{ readonly reason: string
 export interface Plan extends Scheduled {
   /** The event that a flash challenge is made of. */
   readonly eventId: string | null
-  /** Which programs alone can read the challenge; none: all can. */
+  /** The program that an instance needs to read the challenge; absent if every instance can read it. */
   readonly needs?: keyof typeof firstProgram
   readonly make: Effect.Effect<{ readonly id: ChallengeId }, NotYet>
 }
 
-/** The arena's error is the reason. */
+/** Turns the arena's error into the reason. */
 const orNotYet = (
   create: Effect.Effect<{ readonly id: ChallengeId }, { readonly detail: string }>
 ): Plan["make"] => Effect.mapError(create, ({ detail }) => new NotYet({ reason: detail }))
 
 const Named = Schema.Struct({ target: Schema.String, event_id: EventId })
 
-/** What a schedule makes of a target, and when. */
+/** A challenge that a schedule will make on a target, and the time. */
 export interface Expected {
   readonly target: Pick<Target, "key" | "category">
   readonly type: ChallengeType
@@ -60,7 +60,7 @@ export interface Expected {
 /** No new directional challenges are made on a paused target. */
 const hasSessions = ({ kind, paused }: Target): boolean => kind === "asset" && !paused
 
-/** Sessions and flash hours. */
+/** Plans sessions and flash hours. */
 export const makeDirectionalPlans = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
@@ -108,7 +108,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
       return { target, type: "directional", kind: "session", at: from - sessionLead }
     })
 
-  /** The newest event of each target that has no flash challenge on the target yet; none where this hour has one. */
+  /** The newest event of each target that has no flash challenge on the target yet; none if this hour has one. */
   const newestEvents = (period: string, now: DateTime.Utc) =>
     named(sql`
       select distinct on (a.target) a.target, e.id as event_id
@@ -155,14 +155,16 @@ export const makeDirectionalPlans = Effect.gen(function* () {
   return { sessions, nextSessions, flashes }
 })
 
-/** Predictions end so long after the price that a question of the ladder begins from. */
+/** Predictions on a question of the ladder end this long after the price from which it begins. */
 const ladderOpens = hour
 
 const steps = Struct.keys(ladderHours).map((kind) => [kind, ladderHours[kind]] as const)
 
 const Priced = Schema.Struct({ target: Schema.String, price: Schema.Finite })
 
-/** Questions that end 1, 4 and 24 hours after their deadline, on every target of which the price of the hour is known. */
+/**
+ * Plans questions that end 1, 4 and 24 hours after their deadline, on every target whose price of the hour is known.
+ */
 export const makeLadderPlans = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
@@ -212,7 +214,7 @@ export const makeLadderPlans = Effect.gen(function* () {
     const moment = DateTime.toEpochMillis(now)
     const begins = Math.floor(moment / hour) * hour
     if (moment > begins + ladderOpens - Duration.toMillis(settings.scheduleNotice)) return []
-    // Without the price of this hour there is nothing to begin from yet.
+    // A question begins from the price of this hour, once that is known.
     const known = yield* priced(sql`
       select distinct on (asset) asset as target, close::float8 as price from price_points
        where interval = '1h' and observed_at = ${timestamp(DateTime.makeUnsafe(begins))} and close > 0
@@ -233,7 +235,7 @@ export const makeLadderPlans = Effect.gen(function* () {
     })
   })
 
-  /** With the next hour, of what had hourly prices in the last days. */
+  /** The next questions of the ladder on targets that had hourly prices in the last days. */
   const nextLadders = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, now: DateTime.Utc) {
     const known = yield* hourly(sql`
       select t.key as target from targets t
@@ -258,7 +260,7 @@ export const makeLadderPlans = Effect.gen(function* () {
   return { ladders, nextLadders }
 })
 
-/** The questions on a week of a crypto asset, with levels around its price. */
+/** Plans the questions on a week of a crypto asset, with levels around its price. */
 export const makeWeekPlans = Effect.gen(function* () {
   const settings = yield* Settings
   const closesUntil = yield* makeDailyCloses
@@ -349,7 +351,7 @@ const known = <Value>(value: Value | null): Value | undefined => value ?? undefi
 
 const exact = (value: number): BigDecimal.BigDecimal => BigDecimal.fromStringUnsafe(String(value))
 
-/** Macro challenges of planned releases. */
+/** Plans the macro challenges of planned releases. */
 export const makeReleasePlans = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
@@ -361,7 +363,7 @@ export const makeReleasePlans = Effect.gen(function* () {
   const deadlineOf = ({ deadline, release_at }: Due) =>
     deadline ?? DateTime.subtractDuration(release_at, settings.releaseClose)
 
-  /** Without paused series, and without releases whose challenge an administrator has made. */
+  /** Releases that are due, without paused series and without releases whose challenge an administrator has made. */
   const planned = (now: DateTime.Utc) =>
     due(sql`
       select r.target, r.period, nullif(r.unit, '') as unit, r.release_at, r.deadline, r.question,
@@ -371,14 +373,14 @@ export const makeReleasePlans = Effect.gen(function* () {
         from release_calendar r join targets t on t.key = r.target and not t.paused
        where r.release_at > ${timestamp(now)}
          and r.release_at <= ${timestamp(DateTime.addDuration(now, settings.releaseLead))}
-         -- Looked up release by release: as an anti join it would read every macro challenge there ever was.
+         -- Each release is looked up by itself: an anti join would read every macro challenge there ever was.
          and (select true from challenges c
                where c.type = 'macro' and c.target = r.target and c.period = r.period
                  and c.unit is not distinct from nullif(r.unit, '') and c.cancelled_at is null
                limit 1) is null
        order by r.release_at, r.target, r.period, r.unit`)
 
-  /** What the release is asked in: categories, or bins. */
+  /** The categories or the bin edges of the release's challenge. */
   const binsOf = Effect.fnUntraced(function* (release: Due) {
     const { bin_edges, categories } = release
     if (categories !== null) return { categories }
@@ -433,7 +435,7 @@ export const makeReleasePlans = Effect.gen(function* () {
       })
   })
 
-  /** The first release of each series that is further ahead. */
+  /** The first release of each series beyond the lead. */
   const nextReleases = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, now: DateTime.Utc) {
     const rows = yield* ahead(sql`
       select target, min(release_at) as release_at from release_calendar

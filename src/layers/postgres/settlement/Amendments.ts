@@ -20,7 +20,7 @@ import { makeSettle } from "./settle.ts"
 import type { Observed } from "./settle.ts"
 import { shownLevels } from "../levels.ts"
 
-/** A challenge to amend. Settlement columns are of its newest version, null before it is settled. */
+/** A challenge to amend. The columns of the settlement are from its newest version, and null before it is settled. */
 const AmendedRow = Schema.Struct({
   id: Schema.String,
   type: ChallengeType,
@@ -32,7 +32,7 @@ const AmendedRow = Schema.Struct({
   version: Schema.NullOr(Schema.Int),
   observation: Schema.NullOr(Schema.String),
   observed_at: Schema.NullOr(Schema.DateTimeUtcFromDate),
-  /** Whether the newest version has the requested value. */
+  /** True if the newest version has the requested value. */
   is_current: Schema.Boolean,
   /** The newest amendment with this value and this reason. */
   same_version: Schema.NullOr(Schema.Int),
@@ -150,9 +150,9 @@ const make = Effect.gen(function* () {
   const amend: Amendments["Service"]["amend"] = Effect.fn("Amendments.amend")(
     function* (challengeId, amendment) {
       yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId })
-      // Rejects at once what cannot be done, before waiting for other settlements.
+      // An impossible amendment fails here, before it waits for other settlements.
       if ((yield* decide(challengeId, amendment)) === null) return yield* view(challengeId)
-      // Decided again under the lock: another administrator may have been faster.
+      // The amendment is decided again under the lock: another administrator may have been faster.
       const version = yield* settlement.amend(challengeId, decide(challengeId, amendment))
       if (version !== null) {
         yield* Effect.logInfo("a settlement was amended").pipe(

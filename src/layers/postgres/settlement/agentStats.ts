@@ -1,4 +1,7 @@
-/** The kept sums of agents on boards: settlements add to them, amendments correct them, and the API shows what follows from them. */
+/**
+ * The stored sums of agents on boards: settlements add to them, amendments correct them, and the API shows statistics
+ * computed from them.
+ */
 import { Effect, Schema } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -28,7 +31,7 @@ export const statsColumns = (sql: SqlClient.SqlClient) =>
     `f.last_day, ${sums.map((name) => `f.${name}`).join(", ")}, f.sum_day_count_sq::float8 as sum_day_count_sq`
   )
 
-/** The same of a row that may be missing, which has no scores. */
+/** The same columns from a row that may be missing; an agent without a row has no scores. */
 export const statsOrNone = (sql: SqlClient.SqlClient) =>
   sql.literal(`coalesce(f.last_day::text, '') as last_day, ${sums.map((name) => `coalesce(f.${name}, 0) as ${name}`).join(", ")},
     coalesce(f.sum_day_count_sq, 0)::float8 as sum_day_count_sq`)
@@ -97,13 +100,16 @@ export const toPublic = (row: typeof StatsRow.Type) => {
   }
 }
 
-/** Agents in one statement. Its sort and the pages that it touches stay in memory, and statements of others get in between. */
+/**
+ * A statement takes at most this many agents. Its sort and its pages stay in memory, and other statements run in
+ * between.
+ */
 const agentsPerStatement = 10_000
 
 const PageRow = Schema.Struct({ agents: Schema.Int, last: Schema.NullOr(Schema.String) })
 const pageRow = findOne(PageRow)
 
-/** Runs a statement for each page of agents; each answers how many agents it had, and the last one. */
+/** Runs a statement for each page of agents; each returns the number of its agents and the last one. */
 const inPages = Effect.fnUntraced(function* (
   next: (after: string | null) => Effect.Effect<typeof PageRow.Type>
 ) {
@@ -169,7 +175,7 @@ export const addScores = (sql: SqlClient.SqlClient, settlement: ScoredVersion) =
       added as (
         ${insertInto} unnest(i.held) as b (board)
         on conflict (agent_id, board) do update set
-          -- An agent that was claimed while this waited for the row stays claimed.
+          -- An agent that was claimed while this statement waited for the row stays claimed.
           verified = f.verified or excluded.verified,
           scored = f.scored + excluded.scored,
           score_sum = f.score_sum + excluded.score_sum,

@@ -1,4 +1,4 @@
-/** The kept sums of calibration, of each agent and over all. */
+/** The stored sums of calibration, of each agent and of all together. */
 import { BigDecimal, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { minCalibrated, pitBand, pitBuckets, wilsonInterval } from "../../../scoring/calibration.ts"
@@ -135,7 +135,7 @@ const emptyStats: typeof CalibrationStats.Type = {
   sharpness_sum: 0
 }
 
-/** The public calibration of a row of sums; of an agent without a row, nothing is added up yet. */
+/** The public calibration from a row of sums; an agent without a row has no sums yet. */
 export const toPublicCalibration = (stats = emptyStats): Calibration => {
   const { count } = stats
   const isPublic = count >= minCalibrated
@@ -166,7 +166,7 @@ export const calibrationColumns = (sql: SqlClient.SqlClient) => sql`
   count, array(select ${floatOf(sql, "share")} from unnest(pit) with ordinality as u (share, bucket) order by bucket) as pit,
   within_50, within_80, within_95, ${floatOf(sql, "abs_z_sum")} as abs_z_sum, ${floatOf(sql, "sharpness_sum")} as sharpness_sum`
 
-/** The sums over all, less those of references, which are no agents. */
+/** The sums of all agents, less those of reference agents. */
 export const calibrationOfAgents = (sql: SqlClient.SqlClient) => sql`
   with signed as (
     select 1 as sign, f.* from calibration_stats f where f.agent_id is null

@@ -1,4 +1,4 @@
-/** The leaderboard: rows in an order, each with its averages, its skill and what its days say. */
+/** The leaderboard: rows in an order, each with its averages, its skill and its evidence. */
 import { Duration, Effect, Option, Schema, Struct, identity } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
@@ -16,7 +16,7 @@ import { makeCostlyReads } from "../costlyReads.ts"
 import { findAll, findOption, isoTimestamp, when, whenGiven } from "../sql.ts"
 import { statsColumns, statsOrNone, StatsRow, toPublic } from "./agentStats.ts"
 
-/** The kept sums of an agent's skill on a board; null without any. */
+/** The stored sums of an agent's skill on a board. */
 export const SkillSums = Schema.Struct({
   answered: Schema.Int,
   skill: Schema.Finite,
@@ -33,7 +33,10 @@ export const SkillSums = Schema.Struct({
 
 const { days, score_sum, ...otherSums } = SkillSums.fields
 
-/** The same as columns of a row, which may lack them. Averages have days and a sum of their own. */
+/**
+ * The same sums as columns of a leaderboard row, all null without a row of skill. Averages have days and a score sum,
+ * too, so these two have other names.
+ */
 const SumsColumns = Schema.Struct({
   ...otherSums,
   skill_days: days,
@@ -61,7 +64,7 @@ const Row = Schema.Struct({
   count: Schema.Int
 })
 
-/** Where a page ended: the whole key of its order. */
+/** The place where a page ended: the whole key of its order. */
 const Place = Schema.Struct({
   score: Schema.Finite,
   count: Schema.Int,
@@ -79,8 +82,8 @@ const Board = Schema.Struct({
 const noBoard: typeof Board.Type = { row_count: 0, reference_count: 0, updated_at: null }
 
 /**
- * The skill of an agent whose owner has so many, and what its days prove. A reference has no owner (null), and nothing is proven
- * of it: it is what others are compared with.
+ * The skill of an agent and its evidence, whose level is divided by the owner's number of agents, `tries`. A reference
+ * has no owner (null), and nothing is told of it: others are compared with it.
  */
 export const skillOf = (sums: typeof SkillSums.Type | null, tries: number | null) => {
   if (sums === null) return { skill: null, peer: null, coverage: null, evidence: null, needed: null }
@@ -106,7 +109,7 @@ export const skillOf = (sums: typeof SkillSums.Type | null, tries: number | null
   }
 }
 
-/** How many questions of a board an agent `a` could have answered, by whole days. */
+/** The number of questions on a board that an agent `a` could have answered, by whole days. */
 const answerable = (sql: SqlClient.SqlClient, board: Statement.Fragment) => sql`
   (select total from skill_questions where board = ${board} order by day desc limit 1)
   - coalesce((select total from skill_questions q
@@ -133,7 +136,7 @@ const sumsSince = (sql: SqlClient.SqlClient, board: string, month: string) => sq
 
 const isSkillSums = Schema.is(SkillSums)
 
-/** What a row of a leaderboard has of them. */
+/** The sums in a row of a leaderboard; null if it lacks one. */
 const sumsOf = ({ skill_days, skill_score_sum, ...row }: typeof Row.Type) => {
   const sums = { ...row, days: skill_days, score_sum: skill_score_sum }
   return isSkillSums(sums) ? sums : null
@@ -142,14 +145,17 @@ const sumsOf = ({ skill_days, skill_score_sum, ...row }: typeof Row.Type) => {
 /** Agents whose operator was suspended are on no board. */
 const suspended = "(select id from agents where suspended_at is not null)"
 
-/** Ranks are counted from the top of the board, so far down. */
+/** The last rank that is counted, from the top of the board. */
 export const maxRank = 10_000
 
-/** Rows of `agent_skill` with a rank over all: of claimed agents with so many days. */
+/**
+ * The condition of a row of `agent_skill` that has a rank over all: its agent is claimed and has at least this many
+ * days.
+ */
 export const isRanked = (sql: SqlClient.SqlClient, minDays: number) => sql`
   board = 'global' and verified and days >= ${minDays}::int and agent_id not in ${sql.literal(suspended)}`
 
-/** The rank of such a row `own`; null beyond those that are counted. */
+/** The rank of such a row `own`; null beyond the last rank that is counted. */
 export const rankOf = (sql: SqlClient.SqlClient, minDays: number, max = maxRank) => sql`
   nullif((
     select 1 + count(*)::int from (
@@ -157,10 +163,12 @@ export const rankOf = (sql: SqlClient.SqlClient, minDays: number, max = maxRank)
        where ${isRanked(sql, minDays)} and skill >= own.skill and (skill, answered) > (own.skill, own.answered)
        limit ${max}) b), ${max + 1}::int)`
 
-/** A change of rank is told against so many days before. */
+/** A change of rank looks back this many days. */
 const rankChangeDays = 7
 
-/** The rank of an agent a week before the day that was counted last, or on the last counted day before that; null without one. */
+/**
+ * The rank of an agent a week before the last counted day, or on the last counted day before that; null without one.
+ */
 export const rankBefore = (sql: SqlClient.SqlClient, agentId: Statement.Fragment) => sql`
   (select rank from agent_ranks
     where agent_id = ${agentId}
@@ -174,7 +182,7 @@ const statusOf = ({ reference, verified }: typeof Row.Type) => {
   return verified ? ("verified" as const) : ("unverified" as const)
 }
 
-/** Boards of a provider or of months are made of many agents' rows when they are read. */
+/** A board of a provider or of months is computed from the rows of many agents when it is read. */
 const costlyTimeout = Duration.seconds(1)
 
 export const makeLeaderboard = Effect.gen(function* () {
@@ -186,7 +194,7 @@ export const makeLeaderboard = Effect.gen(function* () {
 
   const costly = yield* makeCostlyReads("boards of a provider or of months", costlyTimeout)
 
-  /** What an order sorts by: agents of a board with a value and how many answers it is of. */
+  /** The source of an order: the agents of a board, each with a value and the number of answers behind it. */
   const sourceOf = ({ order, provider, since }: LeaderboardQuery, board: string) => {
     const isProviders = provider === undefined ? sql`true` : sql`lower(a.model_provider) = lower(${provider})`
     const isOfSkill = order === "skill" || order === "peer"
@@ -221,7 +229,7 @@ export const makeLeaderboard = Effect.gen(function* () {
        where board = ${board} and agent_id not in ${sql.literal(suspended)})`
   }
 
-  /** Rows of the source in its order, those after a place in it. */
+  /** Rows of the source in its order, after a place. */
   const inOrder = (condition: Statement.Fragment, after: Place | undefined, limit: number) => sql`
     select f.* from source f
      where ${condition}
@@ -281,8 +289,8 @@ export const makeLeaderboard = Effect.gen(function* () {
              ${isoTimestamp(sql, "b.updated_at")} as updated_at
         from boards b where b.board = ${isOfSkill ? `skill ${board}` : board}`
     const source = sql`source as ${sourceOf({ order, provider, since: month }, board)}`
-    // Claimed agents have a rank; ties in value and count share it. Between one row and the next better one each agent is
-    // counted once, so a page costs what stands above its last row, whatever the order of its rows.
+    // Claimed agents have a rank; ties in value and count share it. Between one row and the next better one each agent
+    // is counted once, so a page costs as much as there are agents above its last row, whatever the order of its rows.
     // The limits of the joins have each row looked up: without them a plan may join all rows of a board.
     const found = yield* bounded(
       rowsOf(sql`

@@ -26,7 +26,10 @@ const EndingRow = Schema.Struct({
   now: Schema.DateTimeUtcFromDate
 })
 
-/** In reference scales, which are what forecasters of a series err by: no published value comes near. */
+/**
+ * The maximum distance of a value from the bins, in reference scales. These are the usual errors of forecasts, so no
+ * published value is so far away.
+ */
 const maxScalesAway = 100
 
 const Compared = Schema.Struct({
@@ -37,8 +40,8 @@ const Compared = Schema.Struct({
 })
 
 /**
- * Why a published value is wrong, or looks mistyped, since a settlement pays out the pool for good. The latter is checked only
- * where there are forecasts: first prints of earlier periods may be anything.
+ * Finds why a published value is wrong or looks mistyped: a settlement pays out the pool for good. It looks for
+ * mistyped values only where there are forecasts, since first prints of earlier periods may be anything.
  */
 const makeValueSanityCheck = (sql: SqlClient.SqlClient) => {
   const compared = findOption(Compared)
@@ -127,7 +130,7 @@ export const makeManualSettlement = Effect.gen(function* () {
     directional: Effect.fnUntraced(function* (challengeId, reason) {
       yield* arenas.getOf("directional", challengeId)
       const ended = { challenge_id: challengeId.toLowerCase(), voided_at: yield* boundNow(sql), reason }
-      // Administrators may at any time.
+      // An administrator may cancel at any time.
       return yield* cancelChallenge(sql, ended, sql`true`)
     }),
     macro: Effect.fnUntraced(function* (challengeId, reason) {

@@ -78,7 +78,7 @@ export const makeSettlePool = Effect.gen(function* () {
         left join operators w on w.id = s.owner_id
        order by s.agent_id`)
 
-  /** All in memory, since each weight depends on all winners. */
+  /** Reads all winners into memory, since each weight depends on all of them. */
   const allWinners = Effect.fnUntraced(function* (winning: WinningBin) {
     const winners: Array<WinningStake> = []
     let rows = yield* winnersAfter(winning, undefined)
@@ -185,8 +185,8 @@ export const makeSettlePool = Effect.gen(function* () {
   })
 
   /**
-   * Returns what was not paid. The last step of the transaction, after the log entry, since claims and new challenges wait
-   * for the treasury's row.
+   * Returns the rest of the pool. It is the last step of the transaction, after the log entry, since claims and new
+   * challenges wait for the treasury's row.
    */
   const returnRest = Effect.fnUntraced(function* (challengeId: string) {
     const { posted } = yield* left(sql`select posted from accounts where id = ${poolAccount(challengeId)}`)

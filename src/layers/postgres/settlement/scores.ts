@@ -24,9 +24,10 @@ import { stepFor } from "../challenges/reference.ts"
 import type { SettledReference } from "../challenges/reference.ts"
 
 /**
- * The last answers `p` with their skill against the reference, and that in their own span, as src/scoring/reference.ts has it, in
- * doubles: a million of them are settled at once. By a vector p its Brier score is sum p^2 - 2 p(outcome) + 1, and so that of a
- * reference. Each `offset 0` has what it selects computed once.
+ * The last answers `p` with their skill and their bounded skill against the reference, by the formulas of
+ * src/scoring/reference.ts. It computes in doubles: a million answers are settled at once. The Brier score of a vector
+ * p is sum p^2 - 2 p(outcome) + 1, of an answer and of a reference alike. Each `offset 0` has the columns under it
+ * computed once.
  */
 const withSkill = (
   sql: SqlClient.SqlClient,
@@ -42,7 +43,7 @@ const withSkill = (
     "timestamptz",
     steps.map(({ at }) => timestamp(DateTime.makeUnsafe(at)))
   )
-  /** Of each step sum q^2 - 2 q(outcome). */
+  /** The sum q^2 - 2 q(outcome) of each step. */
   const terms = (index: number) =>
     arrayParam(
       "numeric",
@@ -91,7 +92,7 @@ export const scoreDirections = (
   result: Direction,
   reference: SettledReference | null
 ) => {
-  // Bodies are read of the last revisions only.
+  // Only the bodies of the last revisions are read.
   const answers = sql`
     select p.challenge_id, p.agent_id, p.revision, p.direction, p.confidence, p.received_at, ${submittedValues(sql)} as submitted
       from (
@@ -114,16 +115,16 @@ export const scoreDirections = (
      order by p.agent_id`)
 }
 
-/** What a settlement scores forecasts by, as decimal texts. */
+/** The outcome by which a settlement scores forecasts, as decimal texts. */
 interface Outcome {
   readonly actual_value: string
-  /** Of an ordered question what the reference expects of its own score. */
+  /** The scale of scores; for an ordered question, the score that the reference expects of itself. */
   readonly reference_scale: string
-  /** Of an ordered question; its value is the number of one of them. */
+  /** The categories of an ordered question, whose value is the number of one of them; null for a number. */
   readonly categories: ReadonlyArray<string> | null
 }
 
-/** What a prediction `p` of a number or of categories says, as it was sealed; null of a normal distribution. */
+/** The sealed values of a prediction `p` of a number or of categories; null for a normal distribution. */
 export const submittedForecast = Schema.NullOr(
   Schema.Union([
     Schema.Struct({ quantiles: Schema.Array(Schema.Struct({ p: Schema.Finite, value: Schema.Finite })) }),
@@ -142,7 +143,7 @@ interface Forecast {
 const distribution = ({ predicted_std, predicted_value, submitted }: Forecast): Distribution =>
   distributionOf(submitted ?? {}, Number(predicted_value), Number(predicted_std))
 
-/** What the walk knew of a number when a forecast was received. */
+/** The forecast of the walk for a number when an answer was received. */
 const referenceOf = (reference: SettledReference, receivedAt: DateTime.Utc): Reference | undefined => {
   const step = stepFor(reference, receivedAt)
   if (step?.counts !== undefined) return { counts: step.counts }
@@ -171,7 +172,7 @@ const stored = ({ score, skill, value }: Omit<ReturnType<typeof earnedBy>, "skil
 /** The stored decimals of a numeric score. Its doubles come out the same on every machine. */
 export const numericScore = (forecast: Forecast, outcome: Outcome) => stored(earnedBy(forecast, outcome))
 
-/** The same with the skill against the reference of when it was answered. */
+/** The same, with the skill against the reference at the time of the answer. */
 export const forecastScore = (
   forecast: Forecast & { readonly received_at: DateTime.Utc },
   outcome: Outcome,
@@ -222,10 +223,10 @@ export interface ForecastSettlement {
   readonly outcome: Outcome
   /** The outcome of the version before it; null for the first. */
   readonly replaced: Outcome | null
-  /** Challenges without a frozen scale do not count in calibration, and ordered ones neither. */
+  /** False for challenges without a frozen scale and for ordered ones, which do not count in calibration. */
   readonly isCalibrated: boolean
   readonly decimalStep: string | null
-  /** Null where an answer is compared with the scale of the outcome. */
+  /** Null if answers are compared with the scale of the outcome. */
   readonly reference: SettledReference | null
 }
 
@@ -295,7 +296,7 @@ export const makeScoreForecasts = Effect.gen(function* () {
   })
 })
 
-/** Why a value is the number of no category of an ordered question. */
+/** The problem of a value that is the number of no category of an ordered question. */
 export const faultOfCategory = (
   categories: ReadonlyArray<string> | null,
   value: number

@@ -18,7 +18,7 @@ import { makeSettlePool } from "./poolSettlement.ts"
 import { makeScoreForecasts, scoreDirections } from "./scores.ts"
 import { makeSettlementTransaction, settlementDay } from "./settlementTransaction.ts"
 
-/** A price, a close, a count, a published value, or the price nearest to a level, and where it is from. */
+/** An observation (a price, a close, a count, a published value, or the price nearest to a level) and its source. */
 export interface Observed {
   readonly observation: BigDecimal.BigDecimal
   readonly source: string
@@ -125,7 +125,10 @@ export const makeSettle = Effect.gen(function* () {
     yield* returnRest(id)
   })
 
-  /** Closes the challenge and settles it by an observation that is read in the transaction. False if it has ended, or is not closed yet. */
+  /**
+   * Closes the challenge and settles it by an observation that is read in the transaction. Returns false if the
+   * challenge has ended or is not closed yet.
+   */
   const settle = Effect.fn("Scoring.settle")(function* (
     id: string,
     observed: (now: DateTime.Utc) => Effect.Effect<Observed>
@@ -151,8 +154,8 @@ export const makeSettle = Effect.gen(function* () {
   const settleBy = (id: string, observed: Observed) => settle(id, () => Effect.succeed(observed))
 
   /**
-   * Writes another version of a settlement and answers its number. `decide` runs under the lock of the challenge; null writes
-   * nothing.
+   * Writes another version of a settlement and returns its number. `decide` runs under the lock of the challenge; null
+   * writes nothing.
    */
   const amend = <E>(
     id: string,

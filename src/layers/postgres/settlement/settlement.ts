@@ -1,4 +1,4 @@
-/** Finds the challenges that are due, and what they are settled by: prices and candles. */
+/** Finds due challenges and settles them by prices and candles. */
 import { BigDecimal, Cause, DateTime, Effect, Option, Schema, Duration } from "effect"
 import { SqlClient } from "effect/sql"
 import { closingCandles, hour } from "../../../scoring/candles.ts"
@@ -19,7 +19,7 @@ import { makeSettle } from "./settle.ts"
 import type { Observed } from "./settle.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
 
-/** Due challenges that are read in one statement. */
+/** A statement reads at most this many due challenges. */
 const batch = 200
 
 const Due = Schema.Struct({
@@ -169,7 +169,7 @@ const payloadHashOfAll = (evidence: ReadonlyArray<KnownCandle>): Uint8Array | nu
   return payloadHashOf([...answers.values()])
 }
 
-/** The observation with the sources of the evidence, and when the last of it was observed and fetched. */
+/** The observation with the sources of the evidence, and the times at which the last of it was observed and fetched. */
 const observedOf = ({ evidence, observation }: Decision<KnownCandle>): Observed => {
   const [first] = evidence
   return {
@@ -181,7 +181,7 @@ const observedOf = ({ evidence, observation }: Decision<KnownCandle>): Observed 
   }
 }
 
-/** Settles price events by the candles that are known. */
+/** Settles price events by the known candles. */
 const makeSettlePriceEvents = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const prices = yield* Prices
@@ -201,7 +201,9 @@ const makeSettlePriceEvents = Effect.gen(function* () {
        order by c.resolve_at, c.id
        limit ${limit}`)
 
-  /** The candles that count, of those that were known in time: what comes after the wait has ended settles nothing. */
+  /**
+   * The candles that count among those known in time: a candle that is known after the wait has ended settles nothing.
+   */
   const knownCandles = Effect.fnUntraced(function* (
     due: DuePriceEvent,
     input: Input,
@@ -226,7 +228,7 @@ const makeSettlePriceEvents = Effect.gen(function* () {
     const question = candleKindOf(due.kind).byCandles(due, DateTime.toEpochMillis(due.resolve_at))
     if (question === undefined)
       return yield* Effect.die(new Error(`question ${due.id} has the terms of no kind`))
-    // A window that leaves it open is not over yet.
+    // A question waits for candles only once its window is over.
     const undecided = DateTime.isGreaterThanOrEqualTo(now, due.resolve_at) ? "waiting" : "done"
     const isOver = DateTime.isGreaterThanOrEqualTo(now, due.cancel_at)
     if (kindsWithWindow.includes(due.kind) && !isOver) {
@@ -250,7 +252,7 @@ interface Span {
 }
 
 interface ScanProgress {
-  /** When the scan of the whole window began. */
+  /** The time at which the scan of the whole window began. */
   readonly begunAt: DateTime.Utc
   /** All hours before this one are known. */
   readonly until: number
@@ -294,7 +296,7 @@ const makeBarrierScan = Effect.gen(function* () {
       (rule_version ?? 1) === 1
         ? Option.exists(span, ({ high, low }) => BigDecimal.between(level, { minimum: low, maximum: high }))
         : Option.exists(known, ({ touched }) => touched)
-    // A touch stays in front of the scan until it has settled the question, whatever delays that.
+    // The scan does not pass a touch before it has settled the question, whatever delays that.
     const progress = Option.match(isTouched ? Option.none() : Option.filter(known, isGapless), {
       onNone: () => before,
       onSome: ({ until }): ScanProgress => ({ ...before, until, span })
@@ -303,7 +305,7 @@ const makeBarrierScan = Effect.gen(function* () {
     return isTouched || progress.until === resolveAt
   })
 
-  /** Forgets all other barriers. */
+  /** Forgets the scans of all other barriers. */
   const keepOnly = (ids: ReadonlySet<ChallengeId>) =>
     Effect.sync(() => {
       for (const id of scans.keys()) if (!ids.has(id)) scans.delete(id)

@@ -7,10 +7,12 @@ import { boundTime, withStatementTimeout } from "../sql.ts"
 /** Settlements take turns under this lock, since two that score the same agents could deadlock. */
 const settlementLock = 4_280_771_002n
 
-/** Counting skill reads what settlements wrote on days that are over: neither waits for the other. */
+/**
+ * Counting skill reads only scores of days that are over, so it has a lock of its own, and no settlement waits for it.
+ */
 const skillLock = 4_280_771_022n
 
-/** A transaction which no other of its lock runs beside, with the time and the plans that a million predictions need. */
+/** Makes a transaction that runs alone under its lock, with the time and the plans that a million predictions need. */
 const makeLongTransaction = Effect.fnUntraced(function* (lock: bigint) {
   const sql = yield* SqlClient.SqlClient
   const background = yield* BackgroundClient
@@ -35,8 +37,8 @@ export const makeSettlementTransaction = makeLongTransaction(settlementLock)
 export const makeSkillTransaction = makeLongTransaction(skillLock)
 
 /**
- * The UTC day that scores count under. It never goes back, so that the sums of a day close for good, and never lies ahead of the
- * database's day: days of the future, which a wrong clock once wrote, are not followed.
+ * The UTC day under which scores count. It never goes back, so that the sums of a day close for good, and is never
+ * ahead of the database's day: a later day that a wrong clock has written is ignored.
  */
 export const settlementDay = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
   greatest((${boundTime(sql, now)} at time zone 'UTC')::date,

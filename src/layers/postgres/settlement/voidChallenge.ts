@@ -16,8 +16,8 @@ export const makeVoidChallenge = Effect.gen(function* () {
   const { returnRest, settlePool } = yield* makeSettlePool
 
   /**
-   * False if the challenge has ended, or `from` has not come. As in a settlement, only closing holds the lock that submissions wait
-   * for.
+   * Returns false if the challenge has ended, or `from` has not come. As in a settlement, only closing holds the lock
+   * that submissions wait for.
    */
   const voidChallenge = Effect.fn("Scoring.voidChallenge")(function* (
     type: "macro" | "price_event",
@@ -54,7 +54,7 @@ export const makeVoidChallenge = Effect.gen(function* () {
     return ended
   })
 
-  /** Voids a challenge that nobody has to wait for: its deadline has passed. */
+  /** Voids a challenge for an administrator, once its deadline has passed. */
   const voidByHand = (type: "macro" | "price_event", challengeId: string, reason: string) =>
     voidChallenge(type, challengeId, reason, sql`deadline`)
 

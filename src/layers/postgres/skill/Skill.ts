@@ -11,20 +11,20 @@ import { makeSkillTransaction } from "../settlement/settlementTransaction.ts"
 const Due = Schema.Struct({
   day: Schema.String,
   settlements: Schema.Int,
-  /** Whether it is counted, by other settlements than it has now. */
+  /** True of a counted day whose settlements have changed since. */
   amended: Schema.Boolean
 })
 
 const dayBefore = (day: string): string =>
   DateTime.formatIsoDateUtc(DateTime.subtract(DateTime.makeUnsafe(day), { days: 1 }))
 
-/** A day is counted so long after its end, when what was settled in its last moment is stored. */
+/** A day is counted this long after its end, when the settlements of its last moment are stored. */
 const countedAfter = Duration.minutes(15)
 
-/** Owners whose agents are counted anew in one statement. */
+/** A statement recomputes the agents of at most this many owners. */
 const ownersPerStatement = 500
 
-/** More than the week and the days without settlements that a change of rank looks back on. */
+/** Ranks are kept longer than a change of rank looks back: a week, and the days without settlements before it. */
 const keptRankDays = 40
 
 const make = Effect.gen(function* () {
@@ -35,7 +35,7 @@ const make = Effect.gen(function* () {
   const inTransaction = yield* makeSkillTransaction
   const { rankMinDays } = yield* Settings
 
-  /** Settlement days that are over and not counted as they are now, in order. */
+  /** Settlement days that are over and whose counts are missing or outdated, in order. */
   const due = Effect.flatMap(DateTime.now, (now) =>
     dueDays(sql`
       select s.day::text, s.settlements, k.day is not null as amended
@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
       insert into skill_days (day, settlements) values (${day}::date, ${settlements})
       on conflict (day) do update set settlements = excluded.settlements`)
 
-  /** The ranks at the end of a day, which changes are told against; old ones go. */
+  /** Stores the ranks at the end of a day, which later changes of rank look back on, and deletes old ones. */
   const keepRanks = Effect.fnUntraced(function* (day: string) {
     yield* execute(sql`
       delete from agent_ranks where day = ${day}::date or day < ${day}::date - ${keptRankDays}::int`)
@@ -72,7 +72,7 @@ const make = Effect.gen(function* () {
       "text",
       amended.map(({ day }) => day)
     )}::date[])`
-    // Agents without an owner are references, each on its own.
+    // An agent without an owner is a reference, and counts as its own owner.
     const some = (after: string | undefined) =>
       owners(sql`
         select distinct coalesce(a.owner_id, a.id)::text as owner
@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
 
   const countDue: Skill["Service"]["countDue"] = Effect.gen(function* () {
     if ((yield* due).length === 0) return 0
-    // Looked for again under the lock: another instance may have been faster.
+    // The days are read again under the lock: another instance may have been faster.
     const days = yield* inTransaction(
       Effect.gen(function* () {
         const found = yield* due

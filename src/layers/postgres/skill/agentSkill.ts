@@ -1,14 +1,16 @@
-/** The kept sums of skill and evidence: what settlement days add to them, once they are over (src/scoring/evidence.ts). */
+/**
+ * The stored sums of skill and evidence, to which each settlement day adds once it is over (src/scoring/evidence.ts).
+ */
 import { DateTime, Effect } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { level, maxBet, maxLambda, volumeDecay } from "../../../scoring/evidence.ts"
 import { execute, timestamp } from "../sql.ts"
 
-/** Questions `c` whose answers have a skill. */
+/** The condition of questions `c` whose answers have a skill. */
 const hasSkill = (sql: SqlClient.SqlClient) =>
   sql.literal("(c.type = 'macro' or c.reference_scale is not null or c.reference_loss is not null)")
 
-/** How long a question on prices `c` runs after its deadline; null of a series. */
+/** The horizon of a question `c` on prices; null for a series. */
 export const horizonOf = (sql: SqlClient.SqlClient) =>
   sql.literal(`case when c.type <> 'macro' then
          case when c.resolve_at - c.deadline <= interval '2 hours' then '1h'
@@ -21,13 +23,13 @@ const boardsOf = (sql: SqlClient.SqlClient) =>
          select board from (values ('global'), (q.category), (q.target), (q.horizon), (q.category || ' ' || q.horizon)) as b (board)
           where board is not null)`)
 
-/** Settlement days: those after one, up to another, both ISO dates. */
+/** Settlement days after one ISO date and up to another. */
 export interface Days {
   readonly after: string
   readonly to: string | Statement.Fragment
 }
 
-/** Before the first day. */
+/** A date before the first day. */
 export const beginning = "1970-01-01"
 
 /** The questions of these days that have a skill, by their newest settlement. */
@@ -51,7 +53,7 @@ const answersTo = (sql: SqlClient.SqlClient, agents: Statement.Fragment) => sql`
            where p.challenge_id = s.challenge_id and p.agent_id = s.agent_id and p.revision = s.revision)
          >= case when a.reference is null then a.claimed_at else '-infinity' end
    union all
-  -- What all said together, by the outcome that came.
+  -- The consensus, by the outcome that came.
   select q.*, a.id, null::uuid, k.skills[o.place], k.bounded[o.place]
     from question q
     join challenge_consensus k on k.challenge_id = q.challenge_id and k.skills is not null and k.owners > 0
@@ -63,7 +65,7 @@ const answersTo = (sql: SqlClient.SqlClient, agents: Statement.Fragment) => sql`
                  else cardinality(k.skills) end as place) o
     join agents a on a.reference = 'consensus' and ${agents}`
 
-/** What the agents as a whole earned on each question of these days, which peers are measured by. */
+/** Stores the sum of all agents' skills on each question of these days, with which peers are compared. */
 export const countQuestions = (sql: SqlClient.SqlClient, days: Days) =>
   execute(sql`
     with question as (${questionsOf(sql, days)}),
@@ -72,7 +74,7 @@ export const countQuestions = (sql: SqlClient.SqlClient, days: Days) =>
     select challenge_id, count(*), sum(skill) from answer group by challenge_id
     on conflict (challenge_id) do update set answers = excluded.answers, skill_sum = excluded.skill_sum`)
 
-/** By the day of its deadline how many questions an agent could have answered. */
+/** Counts the questions that an agent could have answered, by the day of their deadline. */
 export const countAnswerable = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, days: Days) {
   yield* execute(sql`
     with question as (${questionsOf(sql, days)})
@@ -89,8 +91,8 @@ export const countAnswerable = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
 })
 
 /**
- * Each day of an agent on a board as it adds to its evidence, in the words of `addDay`, after what is kept of it in `agent_skill`
- * (or after nothing).
+ * Each day of an agent on a board as `addDay` adds it to the evidence, after the stored sums of `agent_skill` or from
+ * nothing.
  */
 const daysOf = (
   sql: SqlClient.SqlClient,
@@ -158,7 +160,7 @@ const daysOf = (
          lambda * y as weighted, power(y - mean_before, 2) * (-ln(1 - lambda) - lambda) as penalty, ln(1 + bet * score) as log_wealth
     from weighed`
 
-/** The sums of days that are grouped, and how they are added to those of before. */
+/** The columns that add up over days. */
 const sums = [
   "answered",
   "skill_sum",
@@ -210,7 +212,7 @@ export const addDays = Effect.fnUntraced(function* (
     on conflict (board) do update set agents = excluded.agents, updated_at = excluded.updated_at`)
 })
 
-/** Sums of these agents that differ from a recomputation from scores; evidence by more than rounding. */
+/** Finds the sums of these agents that differ from a recomputation from scores; evidence may differ by rounding. */
 export const differingSums = (sql: SqlClient.SqlClient, days: Days, agents: Statement.Fragment) => {
   const exact = sums.slice(0, 5)
   const real = sums.slice(5)

@@ -1,4 +1,4 @@
-/** What can be read of skill: two agents beside each other, and what the answers to a question are compared with. */
+/** Reads of skill: the profile of an agent, the comparison of two, ranks, and the reference of a question. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { wilsonInterval } from "../../../scoring/calibration.ts"
@@ -35,15 +35,16 @@ import {
 import { latestSettlement } from "../latestSettlement.ts"
 import { findAll, findOption, isoTimestamp, timestamp } from "../sql.ts"
 
-/** So many of an agent's newest answers are looked through. */
+/** At most this many of an agent's newest answers are read. */
 const maxAnswers = 5000
 
 const shownDays = 400
 
-/** The newest answers of an agent that count for skill, of the days that are over. */
+/** The newest answers of an agent that count for skill, on days that are over. */
 const answersOf = (sql: SqlClient.SqlClient, agentId: AgentId, now: DateTime.Utc) => sql`
   select p.challenge_id, t.day, p.received_at, p.direction, s.is_correct, s.reference_skill as skill, s.bounded_skill as bounded,
-         -- A vector that an earlier version has scored is not read again: its confidence does not say what it gave its direction.
+         -- A vector that an earlier program has scored is left out: its confidence is not the probability of its
+         -- direction.
          coalesce(s.probability, case when p.form is null then (1 + p.confidence) / 2 end) as stated
     from (
       select distinct on (challenge_id) newest.*
@@ -67,7 +68,7 @@ const Named = Schema.Struct({
   reference: Schema.NullOr(Schema.String)
 })
 
-/** An agent by its id. */
+/** Finds an agent by its id. */
 const makeFindAgent = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const found = findOption(Named)
@@ -100,13 +101,13 @@ const Parts = Schema.Struct({
   days: Schema.Array(DaySums)
 })
 
-/** Stated probabilities fall into so many buckets of the same width. */
+/** Stated probabilities fall into this many buckets of equal width. */
 const buckets = 10
 
 const isCategory = Schema.is(Category)
 const isHorizon = Schema.is(Horizon)
 
-/** The whole record of an agent, and by how many agents of its owner its level is divided. */
+/** Reads the whole record of an agent, and the number of its owner's agents, by which its level is divided. */
 const makeRecordOf = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const boardRows = findAll(BoardRow)
@@ -199,11 +200,11 @@ const evidenceOf = (days: ReadonlyArray<typeof CommonDay.Type>) => {
   })
 }
 
-/** That either is better: half of the wealth on each. */
+/** The e-value of a difference in either direction, with half of the wealth on each. */
 const eitherWay = ([ahead, behind]: readonly [Evidence, Evidence]): number =>
   (eValue(ahead) + eValue(behind)) / 2
 
-/** Which of the two is told to be better. */
+/** The agent that is told to be better; null while neither is. */
 const betterOf = (evidence: readonly [Evidence, Evidence]): Comparison["told"] => {
   if (eitherWay(evidence) < neededValue()) return null
   return evidence[0].logWealth > evidence[1].logWealth ? "a" : "b"
@@ -211,14 +212,14 @@ const betterOf = (evidence: readonly [Evidence, Evidence]): Comparison["told"] =
 
 const randomWalk: ReferenceMethod = "random walk"
 
-/** -0 is 0. */
+/** The subtraction gives 0 for 0, not -0. */
 const negated = (value: number): number => 0 - value
 
 const mirrored = ([low, high]: readonly [number, number]) => [negated(high), negated(low)] as const
 
 /**
- * An agent beside the random walk: on all its answers, of which each is compared with the walk at its own moment. So what is told
- * here is what the agent's page tells.
+ * Compares an agent with the random walk on all its answers, each with the walk at its own moment, so the result is
+ * that of the agent's page.
  */
 const besideWalk = (
   one: Compared,
@@ -303,7 +304,7 @@ export const makeComparison = Effect.gen(function* () {
     if (one.reference === randomWalk && other.reference === null) {
       return exchanged(besideWalk(other, one, yield* recordOf(other)))
     }
-    // Of two references nothing is told: they are what others are compared with.
+    // No reference is told to be better than another: others are compared with them.
     const isOfAgents = one.reference === null || other.reference === null
     const now = yield* DateTime.now
     const days = yield* commonDays(sql`
@@ -372,9 +373,9 @@ export const makeReferenceOf = Effect.gen(function* () {
   return referenceOf
 })
 
-/** So many of an agent's newest answers are looked through for those that are scored. */
+/** At most this many of an agent's newest answers are searched for scored ones. */
 const maxForm = 60
-/** What is open is counted so far. */
+/** At most this many open challenges are counted. */
 const maxOpen = 1000
 
 export const makeOfOwner = Effect.gen(function* () {
