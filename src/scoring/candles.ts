@@ -33,7 +33,7 @@ export const dailyCloses = (end: number, days: number): ReadonlyArray<number> =>
 /** A candle that a UTC day ends with: its daily one, or its last 1-hour one. */
 export interface ClosingCandle extends Candle {
   readonly interval: "1d" | "1h"
-  /** The time in milliseconds since 1970, UTC. */
+  /** The time from which it was known, in milliseconds since 1970, UTC. */
   readonly knownAt: number
   /** True for a daily candle that an administrator decided to count instead of the 1-hour one. */
   readonly isUpheld: boolean
@@ -70,7 +70,7 @@ export const closingCandles = <C extends ClosingCandle & { readonly endTime: num
 /** The number of daily log returns that make a scale; they take one close more. */
 export const scaleReturns = 60
 
-/** The standard deviation of a count up to this one of events that are each as likely as not. */
+/** The standard deviation of a count of this many events that are each as likely as not. */
 export const scaleOfCount = (most: number): number => Math.sqrt(most) / 2
 
 /**

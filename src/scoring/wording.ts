@@ -46,7 +46,7 @@ export const inUtc = (instant: number): string => {
 /** The last UTC day before an end, for example 2026-03-02. */
 export const lastDayOf = (end: number): string => firstDayOf(end - 1, 0)
 
-/** The first of this many UTC days that end at `end`. */
+/** The first of the UTC days that end at `end`, this many. */
 export const firstDayOf = (end: number, days: number): string =>
   DateTime.formatIsoDateUtc(DateTime.makeUnsafe(end - days * day))
 
@@ -99,7 +99,10 @@ const inEnglish = (count: number, unit: Unit): string => `${count} ${unit}${coun
 const unitsInChinese = { day: "天", hour: "小时", minute: "分钟", second: "秒" }
 const inChinese = (count: number, unit: Unit): string => `${count} ${unitsInChinese[unit]}`
 
-/** A span of whole seconds in words: whole days beyond one, else hours, minutes and seconds, each if it is not 0. */
+/**
+ * A span of whole seconds in words: whole days beyond one, otherwise hours, minutes and seconds, without those that are
+ * 0.
+ */
 const spanIn = (hours: number, say: (count: number, unit: Unit) => string): string => {
   const seconds = Math.round(hours * 3600)
   if (seconds % 86_400 === 0 && seconds > 86_400) return say(seconds / 86_400, "day")
@@ -164,7 +167,7 @@ export const chineseName = (key: string): string => {
 export const chineseScoring = (scale: string): string =>
   `预测按其分布的 CRPS（连续分级概率评分）计分，${scale}。`
 
-/** A forecast is scored with a reference scale. */
+/** The sentence on the scoring of a forecast with a reference scale. */
 export const byCrps = {
   en: (scale: string) =>
     `A forecast is scored by the CRPS of its distribution, with the reference scale ${scale}.`,

@@ -55,7 +55,7 @@ export const SettledChallenge = Schema.Struct({
 }).annotate({ identifier: "SettledChallenge" })
 export type SettledChallenge = typeof SettledChallenge.Type
 
-/** The corrected value: one of the two fields, whichever fits the type of the challenge. */
+/** The corrected value: the one of the two fields that fits the type of the challenge. */
 export const Amendment = Schema.Struct({
   close_price: Schema.optionalKey(Quote.fields.price).annotate({
     description: "of directional challenges, of thresholds, and of barriers the price nearest to the level"
@@ -71,8 +71,8 @@ export class Amendments extends Context.Service<
   Amendments,
   {
     /**
-     * Administration. Amends a resolved challenge. Sent again, it changes nothing and answers the same, so a request whose
-     * answer was lost can be repeated.
+     * Amends a resolved challenge, for administrators. The same amendment again changes nothing and returns the same,
+     * so a request whose answer was lost can be repeated.
      */
     readonly amend: (
       challengeId: string,

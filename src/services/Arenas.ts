@@ -45,7 +45,7 @@ import { PoolResult, StakeAnswer } from "./Pools.ts"
 import type { StakeRefused } from "./Pools.ts"
 import { Timestamp } from "./domain/text.ts"
 
-/** What was recorded; members of a form that the challenge does not take are null. */
+/** The recorded prediction; members of a form that the challenge does not take are null. */
 export const PredictionAnswer = Schema.Struct({
   prediction_id: PredictionId,
   challenge_id: ChallengeId,
@@ -71,7 +71,7 @@ const Refusal = Schema.Struct({
 }).annotate({ identifier: "Refusal" })
 export type Refusal = typeof Refusal.Type
 
-/** What became of the answers of a batch, in their order. */
+/** The outcomes of the answers of a batch, in their order. */
 export const PredictionOutcomes = Schema.Struct({
   items: Schema.Array(
     Schema.Union([
@@ -96,18 +96,18 @@ export type PredictionOutcomes = typeof PredictionOutcomes.Type
 export interface Submission {
   readonly agentId: AgentId
   readonly challengeId: string
-  /** Where a challenge of another type is unknown. */
+  /** A challenge of another type counts as unknown; without a type, every challenge is known. */
   readonly type?: ChallengeType
   readonly answer: NewAnswer
-  /** When the body had been read. */
+  /** The time at which the body had been read. */
   readonly receivedAt: DateTime.Utc
-  /** What it counts towards once it is recorded. */
+  /** The limits that the answer uses once it is recorded. */
   readonly owed: ReadonlyArray<Use>
 }
 
 export interface Predicted {
   readonly answer: PredictionAnswer
-  /** Whether it replaced an earlier prediction (200) or is a new record (201). */
+  /** True if it replaced an earlier prediction (200); false for a new record (201). */
   readonly replaced: boolean
   /** Values that the challenge does not take. */
   readonly ignored: ReadonlyArray<string>
@@ -222,16 +222,16 @@ export interface OwnPredictionFilter {
   readonly status?: AnyStatus | undefined
 }
 
-/** An item of a batch: an answer that was read, or the error by which it is refused. */
+/** An item of a batch: an answer that was read, or the error that rejects it. */
 export interface BatchItem<E> {
   readonly submission: Result.Result<Submission, E>
-  /** What it counts towards, also if it is refused. */
+  /** The limits that the item uses, also if it is rejected. */
   readonly uses: ReadonlyArray<Use>
 }
 
 export interface BatchOutcome<E> {
   readonly outcome: Result.Result<Predicted, E | PredictionRefused>
-  /** False of an item that a full limit kept from being tried. */
+  /** False for an item that a full limit kept from being tried. */
   readonly wasTried: boolean
 }
 
@@ -239,7 +239,7 @@ export class Arenas extends Context.Service<
   Arenas,
   {
     readonly get: (challengeId: string) => Effect.Effect<AnyChallenge, NotFound>
-    /** The challenges of another type are unknown to it. */
+    /** A challenge of another type is not found. */
     readonly getOf: <Type extends ChallengeType>(
       type: Type,
       challengeId: string
@@ -250,26 +250,26 @@ export class Arenas extends Context.Service<
       filter: ChallengeFilter,
       page: Page
     ) => Effect.Effect<PageOf<ChallengeOf<Type>>, InvalidRequest>
-    /** How many challenges of a type the filter lets through. */
+    /** The number of challenges of a type that pass the filter. */
     readonly total: (type: ChallengeType, filter: ChallengeFilter) => Effect.Effect<number>
     /** Open directional challenges of the agent's subscribed scopes. */
     readonly active: (agentId: AgentId, page: Page) => Effect.Effect<ActiveChallenges, InvalidRequest>
-    /** Administration, and schedules. */
+    /** Administrators and schedules create challenges. */
     readonly create: <Type extends ChallengeType>(
       type: Type,
       challenge: NewChallengeOf<Type>
     ) => Effect.Effect<ChallengeOf<Type>, NotCreated<Type>>
     /**
-     * Records predictions, their revisions, or, when a directional challenge is closed or resolved, paper-trade signals: each
-     * with an outcome of its own, as if it had come alone, one after the other. One with an amount is recorded with its
-     * stake or not at all. Those of one caller are written by one statement.
+     * Records predictions and their revisions, or, if a directional challenge is closed or resolved, paper-trade
+     * signals. Each submission has an outcome of its own, as if they had come one after the other. A submission with an
+     * amount is recorded with its stake or not at all. One statement writes those of one caller.
      */
     readonly predict: (
       submissions: ReadonlyArray<Submission>
     ) => Effect.Effect<ReadonlyArray<Result.Result<Predicted, PredictionRefused | LimitReached>>>
     /**
-     * Records the answers of one agent as `predict` does, each within its limits, in the order of the items. All are recorded together,
-     * or, where the database is lost meanwhile, not at all.
+     * Records the answers of one agent as `predict` does, each within its limits, in the order of the items. All are
+     * recorded together, or, if the database is lost meanwhile, not at all.
      */
     readonly predictBatch: <E>(
       agentId: AgentId,
@@ -290,24 +290,27 @@ export class Arenas extends Context.Service<
       page: Page
     ) => Effect.Effect<PageOf<ChallengeSummary>, InvalidRequest>
     readonly counts: (filter: Omit<ListFilter, "status">) => Effect.Effect<ListCounts>
-    /** How the last directional challenges on an asset came out, at most 250. */
+    /** The outcomes of the last directional challenges on an asset, at most 250. */
     readonly outcomes: (asset: string) => Effect.Effect<Outcomes>
     /** Challenges with a result, the last one settled first. */
     readonly lastSettled: (limit: number) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
     /** The newest challenges that refer to an event, whatever their status. */
     readonly listByEvent: (eventId: EventId) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
-    /** What a list says of these challenges, of those that there are, in no order. */
+    /** The summaries of these challenges, in no order; unknown ones are left out. */
     readonly summaries: (
       challengeIds: ReadonlyArray<ChallengeId>
     ) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
-    /** What a list says of one challenge. */
+    /** The summary of one challenge. */
     readonly summary: (challengeId: string) => Effect.Effect<ChallengeSummary, NotFound>
     readonly typeOf: (challengeId: string) => Effect.Effect<ChallengeType, NotFound>
-    /** Of a challenge of any type. Individual predictions are shown from the deadline on, scores after settlement. */
+    /**
+     * The results of a challenge of any type. They have individual predictions from the deadline on, and scores after
+     * the settlement.
+     */
     readonly results: (challengeId: string, page: Page) => Effect.Effect<Results, NotFound | InvalidRequest>
     /**
-     * Newest first, of every type, also open ones. With a type or a status a page looks at so many predictions, and may be
-     * short of the matches further down, which the next pages have.
+     * The agent's predictions on challenges of every type, also open ones, newest first. With a type or a status, a
+     * page reads a limited number of predictions and may be short; the next pages have the matches further down.
      */
     readonly ownPredictions: (
       agentId: AgentId,

@@ -1,6 +1,6 @@
 /**
- * Every challenge that takes an answer now, whatever its type, with what is needed to give one: its terms, the forms of an
- * answer, the latest price, and what the agent that asks has answered.
+ * Every challenge that takes an answer now, whatever its type, with all that an answer needs: its terms, the forms of
+ * an answer, the latest price, and the answer that the calling agent has given.
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
@@ -160,7 +160,7 @@ export interface QuestionFilter {
 export class OpenQuestions extends Context.Service<
   OpenQuestions,
   {
-    /** By deadline, the next one first. */
+    /** Lists questions by deadline, the next one first. */
     readonly list: (
       filter: QuestionFilter,
       page: Page,

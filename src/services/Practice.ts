@@ -55,9 +55,9 @@ export type PracticeRecord = typeof PracticeRecord.Type
 export class Practice extends Context.Service<
   Practice,
   {
-    /** Makes missing questions of now and of the next slots. */
+    /** Makes the missing questions of the current slot and the next ones. */
     readonly makeDue: Effect.Effect<void>
-    /** Records answers, one after the other; none for those that answer no practice question. */
+    /** Records answers, one after the other; the result of an answer to no practice question is none. */
     readonly predict: (
       submissions: ReadonlyArray<Submission>
     ) => Effect.Effect<

@@ -1,6 +1,6 @@
 /**
- * Agents of the instance itself, which answer every question by a fixed method: what an agent should beat. They
- * predict before the deadline like all others, sealed and logged, and have no owner, no rank and no credentials.
+ * Agents of the instance itself, which answer every question by a fixed method that an agent should beat. They predict
+ * before the deadline like all others, sealed and logged, and have no owner, no rank and no credentials.
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
@@ -18,9 +18,14 @@ export type ReferenceMethod = typeof ReferenceMethod.Type
 export class ReferenceAgents extends Context.Service<
   ReferenceAgents,
   {
-    /** Answers what is open and not answered yet, by each method that has an answer. Returns how many answers it sent. */
+    /**
+     * Answers open questions by each method that has an answer and has not given it yet. Returns the number of answers.
+     */
     readonly predictDue: Effect.Effect<number>
-    /** What all claimed agents said together of questions that were settled, one voice an owner. Returns of how many. */
+    /**
+     * Pools the answers of all claimed agents to settled questions, one voice an owner. Returns the number of
+     * questions.
+     */
     readonly poolDue: Effect.Effect<number>
   }
 >()("auspex/services/ReferenceAgents") {}

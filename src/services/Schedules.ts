@@ -1,8 +1,9 @@
 /**
- * Challenges that make themselves: a session a target and trading day, a flash hour after an event that names a target,
- * a ladder of 1, 4 and 24 hours on every target with hourly prices, questions on the week of a crypto asset, and a macro challenge before each planned release. Each is made once, in one
- * transaction with the record that it was made, so any number of replicas may run it. A missed period is not made up
- * for: predictions could not be in time.
+ * Challenges that the server makes itself: a session for each target and trading day, a flash hour after an event that
+ * names a target, a ladder of 1, 4 and 24 hours on every target with hourly prices, questions on the week of a crypto
+ * asset, and a macro challenge before each planned release. Each is made once, in one transaction with the record that
+ * it was made, so any number of replicas may run it. A missed period is not made up for: predictions could not be in
+ * time.
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect, Option } from "effect"
@@ -22,11 +23,11 @@ import type { Page } from "./domain/paging.ts"
 import type { QuestionFilter } from "./OpenQuestions.ts"
 import type { WeeklyName } from "../scoring/kinds/facts.ts"
 
-/** What an operator switches on and off. */
+/** The schedules that an operator switches on and off. */
 export const scheduleNames = ["session", "flash", "ladder", "price_event", "macro"] as const
 export type ScheduleName = (typeof scheduleNames)[number]
 
-/** What is made at most once a target and period: a schedule, or one of the questions that it asks. */
+/** A kind of scheduled challenge, which is made at most once for a target and a period. */
 export type ScheduledKind = "session" | "flash" | keyof typeof ladderHours | WeeklyName | "macro"
 
 export interface Scheduled {
@@ -36,19 +37,19 @@ export interface Scheduled {
   readonly period: string
 }
 
-/** What a run did. */
+/** The report of a run. */
 export interface ScheduleReport {
   readonly made: ReadonlyArray<Scheduled & { readonly challengeId: ChallengeId }>
-  /** Due, and not made for a reason that may pass; tried again at the next run. */
+  /** Due challenges that were not made for a reason that may pass; the next run tries them again. */
   readonly waiting: ReadonlyArray<Scheduled & { readonly reason: string }>
 }
 
 export class Schedules extends Context.Service<
   Schedules,
   {
-    /** Makes what is due now, of the schedules that are on. */
+    /** Makes the challenges that are due now by the enabled schedules. */
     readonly makeDue: Effect.Effect<ScheduleReport>
-    /** When the next challenge is made that can be told beforehand: flash hours follow events, which nobody foresees. */
+    /** The time of the next challenge that can be foretold: flash hours follow events, which nobody foresees. */
     readonly nextExpected: (
       filter: Pick<QuestionFilter, "asset" | "category" | "type" | "kind">
     ) => Effect.Effect<Option.Option<DateTime.Utc>>
@@ -88,12 +89,12 @@ export const PlannedRelease = Schema.Struct({
   .annotate({ identifier: "PlannedRelease" })
 export type PlannedRelease = typeof PlannedRelease.Type
 
-/** The whole calendar, as it is replaced. */
+/** The whole calendar, which replaces the one before. */
 export const NewReleaseCalendar = Schema.Struct({
   releases: list(PlannedRelease, { maximum: 10_000 })
 })
 
-/** As it was planned, without the keys that were left out, so it can be sent back. */
+/** A planned release without the keys that were left out, so that it can be sent back. */
 export const Release = Schema.Struct({
   asset: Schema.String,
   period: Schema.String,
@@ -116,7 +117,7 @@ export const Releases = Schema.Struct({ releases: Schema.Array(Release) }).annot
 })
 export type Releases = typeof Releases.Type
 
-/** A release for everybody: planned, or with the value that was published. */
+/** A public release: planned, or with its published value. */
 export const PublishedRelease = Schema.Struct({
   asset: Schema.String,
   period: Schema.String,
@@ -142,17 +143,17 @@ export interface ReleaseFilter {
 }
 
 /**
- * The macro releases that administrators expect. The schedule makes one challenge of each release, some days before it. The
- * calendar is a plan: a challenge that was made of a release stays as it was made, whatever becomes of the plan.
+ * The macro releases that administrators expect. The schedule makes one challenge of each release, some days before it.
+ * The calendar is a plan: a challenge that was made of a release stays as it was made, whatever becomes of the release.
  */
 export class ReleaseCalendar extends Context.Service<
   ReleaseCalendar,
   {
-    /** In the order of release. */
+    /** The calendar, in the order of release. */
     readonly list: Effect.Effect<Releases>
-    /** Replaces the whole calendar; releases that are left out are no longer planned. Changes no challenge. */
+    /** Replaces the whole calendar; releases that are left out are no longer planned. No challenge changes. */
     readonly replace: (releases: ReadonlyArray<PlannedRelease>) => Effect.Effect<Releases, InvalidRequest>
-    /** What is planned, and every macro challenge that is not void, with its value; the last release first. */
+    /** Planned releases, and every macro challenge that is not void, with its value; the last release first. */
     readonly published: (
       filter: ReleaseFilter,
       page: Page

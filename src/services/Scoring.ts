@@ -34,30 +34,31 @@ export const AgentStatsFields = {
 
 export const LeaderboardOrder = Schema.Literals(["average", "skill", "peer"])
 
-/** How long a question runs after its deadline: up to 2 hours, 8 hours, 2 days, or longer. */
+/** The time that a question runs after its deadline: up to 2 hours, 8 hours, 2 days, or longer. */
 export const Horizon = Schema.Literals(["1h", "4h", "1d", "1w"])
 
-/** As agents name the provider of their model. */
+/** The provider of a model, as agents name it. */
 export const Provider = text({ minimum: 1, maximum: 200 })
 
-/** As 2026-03. */
+/** A month, for example 2026-03. */
 export const Month = Schema.String.check(
   Schema.isPattern(/^20\d{2}-(0[1-9]|1[0-2])$/, { expected: "a month, for example 2026-03" })
 )
 
-/** Which leaderboard. Horizons and times are of skill alone, and so not of the order by average. */
+/** The choice of a leaderboard. Horizons and months apply to skill alone, and so not to the order by average. */
 export interface LeaderboardQuery {
   readonly category?: Category | undefined
-  /** By average without one; by skill beside a horizon or a month. */
+  /** The order; by default by average, and by skill beside a horizon or a month. */
   readonly order?: typeof LeaderboardOrder.Type | undefined
   readonly horizon?: typeof Horizon.Type | undefined
-  /** The first month that counts, as 2026-03. */
+  /** The first month that counts, for example 2026-03. */
   readonly since?: string | undefined
-  /** Of models of this provider, in any case; ranks are then among those. */
+  /** The provider of the agents' models, in any case; ranks are then among these agents. */
   readonly provider?: string | undefined
   /**
-   * As pages have it: agents that are not ranked yet stand after all others, without a rank, and the others are ranked among
-   * themselves. Ranked are by average those with `min_count` scored predictions, by skill those with as many days as settings say.
+   * True as on pages: agents that are not ranked yet stand after all others, without a rank, and the others are ranked
+   * among themselves. An agent is ranked by average from `min_count` scored predictions on, by skill from the number of
+   * days that a setting says.
    */
   readonly rankedFirst?: boolean
 }
@@ -136,7 +137,10 @@ export type Scorecard = typeof Scorecard.Type
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
-/** How well the uncertainty of numeric forecasts fits the outcomes. Only of challenges with a frozen reference scale. */
+/**
+ * The fit between the uncertainty of numeric forecasts and the outcomes, of challenges with a frozen reference scale
+ * only.
+ */
 export const Calibration = Schema.Struct({
   count: Schema.Int.annotate({ description: "settled forecasts" }),
   min_count: Schema.Int.annotate({ description: "under so many, shares and means are null" }),
@@ -188,8 +192,8 @@ export class Scoring extends Context.Service<
   Scoring,
   {
     /**
-     * Administration. Settles a macro challenge by its first print; the same value again changes nothing, another one is
-     * rejected, and so is one that looks mistyped, unless it is confirmed.
+     * Settles a macro challenge by its first print, for administrators. The same value again changes nothing; another
+     * one is rejected, and so is one that looks mistyped, unless it is confirmed.
      */
     readonly resolveMacro: (
       challengeId: string,
@@ -197,8 +201,8 @@ export class Scoring extends Context.Service<
       options?: Pick<MacroValue, "confirm">
     ) => Effect.Effect<MacroChallenge, NotFound | InvalidRequest | ChallengeState>
     /**
-     * Administration. Ends a challenge of a type without a result: nobody is scored by it, and stakes return. A directional challenge ends
-     * at any time and is then called cancelled, the others end after their deadline only.
+     * Ends a challenge of a type without a result, for administrators: nobody is scored by it, and stakes return. A
+     * directional challenge ends at any time and is then called cancelled; the others end after their deadline only.
      */
     readonly void: <Type extends ChallengeType>(
       type: Type,
@@ -209,7 +213,7 @@ export class Scoring extends Context.Service<
     readonly settleDue: Effect.Effect<SettlementReport>
     readonly leaderboard: (query: LeaderboardQuery, page: Page) => Effect.Effect<Leaderboard, InvalidRequest>
     readonly scorecard: (agentId: string, page: Page) => Effect.Effect<Scorecard, NotFound | InvalidRequest>
-    /** Of the numeric forecasts of all agents, without references; or of one agent. */
+    /** The calibration of the numeric forecasts of all agents, without references. */
     readonly calibration: Effect.Effect<Calibration>
     readonly calibrationOf: (agentId: string) => Effect.Effect<Calibration, NotFound>
   }

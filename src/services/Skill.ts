@@ -11,7 +11,7 @@ import type { OperatorId } from "./domain/ids.ts"
 import { NameTag } from "./domain/names.ts"
 import { Timestamp } from "./domain/text.ts"
 
-/** What the answers to a question are compared with. */
+/** The reference with which the answers to a question are compared. */
 export const QuestionReference = Schema.Struct({
   challenge_id: ChallengeId,
   volatility: Schema.NullOr(Schema.Finite).annotate({
@@ -28,7 +28,7 @@ export type QuestionReference = typeof QuestionReference.Type
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
-/** The skill of an agent on a board, and what its days say. Days count once they are over. */
+/** The skill of an agent on a board, and its evidence. Days count once they are over. */
 export const SkillFields = {
   skill: Schema.NullOr(Schema.Finite).annotate({
     description:
@@ -67,7 +67,10 @@ export const SkillFields = {
 
 const SkillOfBoard = { answers: Schema.Int, ...SkillFields }
 
-/** What can be told of an agent's skill, from the days that are over; by hour, by day and of directions from its newest 5 000 answers. */
+/**
+ * The skill of an agent, from the days that are over; the parts by hour, by day and of directions come from its newest
+ * 5 000 answers.
+ */
 export const SkillProfile = Schema.Struct({
   agent_id: AgentId,
   agent_name: Schema.String,
@@ -119,8 +122,9 @@ const ComparedAgent = Schema.Struct({
 })
 
 /**
- * Two agents on the questions that both answered since they were claimed. Beside the reference "random walk" it is all answers of
- * the agent, each compared with the walk at its own moment: the evidence of its own page.
+ * A comparison of two agents on the questions that both answered since they were claimed. Beside the reference "random
+ * walk" it covers all answers of the agent, each compared with the walk at its own moment, as the agent's own page
+ * does.
  */
 export const Comparison = Schema.Struct({
   a: ComparedAgent,
@@ -163,7 +167,7 @@ export const Rank = Schema.Struct({
 })
 export type Rank = typeof Rank.Type
 
-/** How an agent of an owner does. */
+/** The record of an owner's agent. */
 export const OwnRecord = Schema.Struct({
   agent_id: AgentId,
   rank: Schema.NullOr(Schema.Int).annotate({ description: "by skill; null without one" }),
@@ -183,14 +187,17 @@ export type OwnRecord = typeof OwnRecord.Type
 export class Skill extends Context.Service<
   Skill,
   {
-    /** Counts the settlement days that are over, and those that were amended, anew. Returns how many days it counted. */
+    /**
+     * Counts the settlement days that are over, and those that were amended, anew. Returns the number of days that it
+     * counted.
+     */
     readonly countDue: Effect.Effect<number>
     readonly compare: (a: string, b: string) => Effect.Effect<Comparison, NotFound | InvalidRequest>
     readonly profile: (agentId: string) => Effect.Effect<SkillProfile, NotFound>
-    /** Null without a rank: unclaimed, suspended, not scored yet, or behind the first 10 000. */
+    /** The rank of an agent; null if it is unclaimed, suspended, not scored yet, or behind the first 10 000. */
     readonly rank: (agentId: string) => Effect.Effect<Rank | null>
     readonly ofOwner: (operatorId: OperatorId) => Effect.Effect<ReadonlyArray<OwnRecord>>
-    /** What the answers to a question are compared with, until now or until its deadline. */
+    /** The reference of a question, until now or until its deadline. */
     readonly referenceOf: (challengeId: string) => Effect.Effect<QuestionReference, NotFound>
   }
 >()("auspex/services/Skill") {}

@@ -1,6 +1,6 @@
 /**
- * A question whether the price touches a level within a window of whole hours. Under the first rules a gap between two candles touches the
- * levels within it.
+ * A question whether the price touches a level within a window of whole hours. Under the first rules, a gap between two
+ * candles touches the levels within it.
  */
 import { BigDecimal } from "effect"
 import { hour, timesBetween } from "../candles.ts"
@@ -17,7 +17,7 @@ export interface BarrierTerms {
   readonly rule: number
 }
 
-/** Eleven years; a time a thousand years on is a mistake. */
+/** A window has at most this many hours, eleven years; a longer one is a mistake. */
 const maxHours = 100_000
 
 const isHour = (time: number) => time % hour === 0
@@ -38,7 +38,7 @@ const windowProblem = ({ isWindowGiven, resolveAt, windowFrom }: Wanted): FieldP
     : { path: "resolve_at", message: "Expected a whole hour that begins from now on, or a window_from" }
 }
 
-/** The one of two prices that is nearer to the level. */
+/** The nearer of two prices to the level. */
 const nearer = (
   level: BigDecimal.BigDecimal,
   one: BigDecimal.BigDecimal,
@@ -49,8 +49,8 @@ const nearer = (
 }
 
 /**
- * "Touch judged on 1-hour candle high/low", and "exactly equal to the level counts as a touch". So one candle is enough for a
- * touch, and that there was none needs every one.
+ * "Touch judged on 1-hour candle high/low", and "exactly equal to the level counts as a touch", so one candle is enough
+ * for a touch, and only all candles prove that there was none.
  */
 const byCandles = <C extends Candle>(
   level: BigDecimal.BigDecimal,
@@ -68,7 +68,7 @@ const byCandles = <C extends Candle>(
   }
 }
 
-/** By the first rules: a level is touched when it lies within what the candles span. */
+/** Under the first rules, a level is touched if it lies between the low and the high of all candles so far. */
 const byGapsToo = <C extends Candle>(
   level: BigDecimal.BigDecimal,
   candles: readonly [C, ...ReadonlyArray<C>],
@@ -113,7 +113,7 @@ export const barrier: CandleKind<BarrierTerms> = {
     const level = BigDecimal.fromStringUnsafe(terms.level)
     return terms.rule === 1 ? byGapsToo(level, candles, isComplete) : byCandles(level, candles, isComplete)
   },
-  /** By the price nearest to the level. */
+  /** The price nearest to the level equals it if it was touched. */
   resultOf: ({ level }, observation) =>
     BigDecimal.Equivalence(observation, BigDecimal.fromStringUnsafe(level)) ? "bullish" : "bearish",
   walk: ({ resolveAt, terms }) => {

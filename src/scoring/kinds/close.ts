@@ -1,4 +1,4 @@
-/** The price at which a UTC day closes. */
+/** A question on the price at which a UTC day closes. */
 import { nameWithKey, byCrps, chineseName, lastDayOf } from "../wording.ts"
 import { candleFacts } from "./facts.ts"
 import type { CandleKind } from "./kind.ts"

@@ -1,4 +1,4 @@
-/** How many of seven UTC days from a Monday on close up: above the close of the day before. */
+/** A question how many of the seven UTC days from a Monday on close up: above the close of the day before. */
 import { BigDecimal, DateTime } from "effect"
 import { countedDays, day, hour } from "../candles.ts"
 import { above } from "../reference.ts"
@@ -33,7 +33,7 @@ const closesUp = (candles: ReadonlyArray<Candle>): number =>
     return before !== undefined && BigDecimal.isGreaterThan(candle.close, before.close)
   }).length
 
-/** The probabilities of 0, 1, 2, ... of independent events, each with its own. */
+/** The probabilities that 0, 1, 2, ... of independent events happen, each of which has a probability of its own. */
 const countsOf = (probabilities: ReadonlyArray<number>): ReadonlyArray<number> => {
   const counts = [1, ...probabilities.map(() => 0)]
   for (const p of probabilities) {

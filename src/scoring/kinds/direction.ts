@@ -1,4 +1,4 @@
-/** Which way a price moves beyond a dead zone: sessions, flash hours and the ladder of 1, 4 and 24 hours. */
+/** A question which way a price moves beyond a dead zone: sessions, flash hours and the ladder of 1, 4 and 24 hours. */
 import { BigDecimal } from "effect"
 import { hour } from "../candles.ts"
 import { directionalResult } from "../directional.ts"
@@ -19,7 +19,7 @@ export interface DirectionTerms {
   readonly deadZonePct: string
 }
 
-/** The texts of questions that no administrator has worded, by who asks them. */
+/** The questions of schedules, which no administrator has worded. */
 export const sessionQuestion = (target: string, targetName: string, date: string): string =>
   `Which way will ${nameWithKey(target, targetName)} move by the close of its session of ${date}?`
 
@@ -84,7 +84,10 @@ export const direction: QuestionKind<DirectionTerms> = {
   }
 }
 
-/** A practice question settles at its deadline on what is recorded already, so many hours on. */
+/**
+ * The terms of a practice question, which settles at its deadline on a price that is recorded already, this many hours
+ * on.
+ */
 type Practice = DirectionTerms & {
   readonly targetName: string
   readonly target: string

@@ -1,4 +1,7 @@
-/** The names of kinds, and the facts of price events that schemas and statements need: a line each. The functions of a kind are in its file. */
+/**
+ * The names of kinds, and a line of facts for each price event, which schemas and statements need. The functions of a
+ * kind are in its file.
+ */
 import { Struct } from "effect"
 import { countedDays } from "../candles.ts"
 
@@ -33,26 +36,32 @@ export type WeeklyName =
   | "barrier_down"
   | "range"
 
-/** Levels of a weekly question: around even odds of the close, and where about every second path reaches. */
+/**
+ * The levels of weekly questions: one that the close exceeds with about even odds, and two that about every second path
+ * touches.
+ */
 type WeeklyLevel = "threshold" | "up" | "down"
 
 interface CandleFacts {
-  /** The form of its answers. Of yes or no, bullish is Yes and bearish is No. */
+  /** The form of an answer. To a question of yes or no, bullish is Yes and bearish is No. */
   readonly answers: "yes_no" | "number"
-  /** The greatest outcome of a kind that counts from 0 on; null of others. */
+  /** The maximum outcome of a kind that counts from 0 on; null for others. */
   readonly counts: number | null
-  /** The daily closes that decide it, and since which rules they may come from a daily candle; null of others. */
+  /**
+   * The number of daily closes that decide it, and the first rules under which these may come from a daily candle; null
+   * for others.
+   */
   readonly closes: { readonly days: number; readonly dailySince: number } | null
-  /** True of a kind with a window, some of whose candles may be enough: it is looked at before it resolves. */
+  /** True for a kind with a window: some of its candles may be enough, so it is looked at before it resolves. */
   readonly hasWindow: boolean
   readonly levels: ReadonlyArray<LevelName>
-  /** The targets that it may be asked on: crypto trades at all hours. */
+  /** The targets that the kind takes: crypto trades at all hours. */
   readonly targets: "crypto" | "daily closes"
-  /** The questions that the schedule asks on each week, by the names of the schedule, with their levels. */
+  /** The questions of each week, by their names in the schedule, with their levels. */
   readonly weekly: Partial<
     Readonly<Record<WeeklyName, ReadonlyArray<readonly [name: LevelName, level: WeeklyLevel]>>>
   >
-  /** The programs (services/Instances.ts) that must read it before the schedule asks it; absent where all do. */
+  /** The programs (services/Instances.ts) that must read the kind before the schedule makes one; absent if all do. */
   readonly needs?: "dailyCounts" | "range"
 }
 
@@ -151,5 +160,5 @@ export const weeklyQuestions = candleKindNames.flatMap((kind) => {
   return Struct.keys(weekly).map((name) => ({ kind, name, levels: weekly[name] ?? [], needs }))
 })
 
-/** The greatest outcome of a kind that counts from 0 on; null of others. */
+/** The maximum outcome of a kind that counts from 0 on; null for others. */
 export const maxCount = (name: string): number | null => (isCandleKind(name) ? facts[name].counts : null)

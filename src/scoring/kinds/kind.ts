@@ -1,7 +1,7 @@
 /**
- * The interface of a kind of question. A kind knows its terms, how it is answered, what decides it, what a random walk says of it
- * and all its texts; `facts.ts` and `kinds.ts` list the kinds. Times are milliseconds since 1970, UTC; decimals are texts as
- * PostgreSQL prints them (`trim_scale`).
+ * The interface of a kind of question. A kind knows its terms, the form of its answers, the candles that decide it, the
+ * forecast of a random walk and all its texts; `facts.ts` and `kinds.ts` list the kinds. Times are milliseconds since
+ * 1970, UTC; decimals are texts as PostgreSQL prints them (`trim_scale`).
  */
 import type { BigDecimal } from "effect"
 import type { Direction } from "../directional.ts"
@@ -13,7 +13,7 @@ import type { Walk } from "../reference.ts"
 /** The three arenas of the interface. */
 export type QuestionType = "directional" | "macro" | "price_event"
 
-/** The form of an answer. Of yes or no, bullish is Yes and bearish is No. */
+/** The form of an answer. To a question of yes or no, bullish is Yes and bearish is No. */
 export type AnswerForm = "direction" | "yes_no" | "number" | "categories"
 
 export type Language = "en" | "zh"
@@ -37,12 +37,12 @@ export interface TermsRow extends Levels<string | null> {
   /** Credits. */
   readonly reward_pool: string | null
   readonly pool_owner_rule: boolean | null
-  /** The rules by which candles decide; null of the first. */
+  /** The rules by which candles decide; null for the first. */
   readonly rule_version: number | null
 }
 export type TermsColumn = Exclude<keyof TermsRow, "scale">
 
-/** The columns of no kind, of which a creator fills those of its own. */
+/** The columns without terms; a creator fills those of its kind. */
 export const noTerms = {
   ...eachLevel(() => null),
   open_price: null,
@@ -60,7 +60,7 @@ export const noTerms = {
   rule_version: null
 } as const satisfies Record<TermsColumn, null>
 
-/** The terms of a kind, and when it is settled. */
+/** The terms of a kind, and the time of its settlement. */
 export interface DatedTerms<Terms> {
   readonly terms: Terms
   readonly resolveAt: number
@@ -100,9 +100,9 @@ export type Input =
   | { readonly by: "hours"; readonly opens: ReadonlyArray<number> }
 
 export interface Decision<C> {
-  /** Null of numbers and categories. */
+  /** Null for numbers and categories. */
   readonly result: Direction | null
-  /** The close; the count; of a barrier the price nearest to the level. */
+  /** The close, the count, or, for a barrier, the price nearest to the level. */
   readonly observation: BigDecimal.BigDecimal
   /** The candles that decided it, in the order of time. */
   readonly evidence: readonly [C, ...ReadonlyArray<C>]
@@ -113,12 +113,12 @@ export interface FieldProblem {
   readonly message: string
 }
 
-/** A question as an administrator or a schedule asks for it. */
+/** A new question as an administrator or a schedule requests it. */
 export interface Wanted extends Levels<number | undefined> {
   readonly kind: CandleKindName
   readonly resolveAt: number
   readonly reference_scale: number | undefined
-  /** When its window begins, given or by default; null of kinds without one. */
+  /** The beginning of its window, given or by default; null for kinds without one. */
   readonly windowFrom: number | null
   readonly isWindowGiven: boolean
 }
@@ -126,15 +126,15 @@ export interface Wanted extends Levels<number | undefined> {
 export interface QuestionKind<Terms> {
   readonly type: QuestionType
   readonly answers: AnswerForm
-  /** The columns of its terms, which the entry of its creation has; those of later rules only where they are set. */
+  /** The columns of terms in the entry of its creation; those of later rules stand there only if they are set. */
   readonly logged: { readonly always: ReadonlyArray<TermsColumn>; readonly since: ReadonlyArray<TermsColumn> }
   /** The typed terms of a row; undefined where the row lacks one, as a challenge without a dead zone of its own does. */
   readonly termsOf: (row: TermsRow) => Terms | undefined
-  /** The result that an observation gives; null of numbers and categories. */
+  /** The result that an observation gives; null for numbers and categories. */
   readonly resultOf: (terms: Terms, observation: BigDecimal.BigDecimal) => Direction | null
-  /** The forecast of a random walk; absent where the reference is a scale or a vector. */
+  /** The forecast of a random walk; absent if the reference is a scale or a vector. */
   readonly walk?: (dated: DatedTerms<Terms>) => Walk
-  /** The texts of a question that no administrator has worded, by who asks it; the first is the usual one. */
+  /** The texts of a question that no administrator has worded; the first is the usual one. */
   readonly questions: (parts: QuestionParts) => readonly [string, ...ReadonlyArray<string>]
   readonly criteria: InBoth<(worded: Worded<Terms>) => string>
 }

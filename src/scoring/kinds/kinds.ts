@@ -30,16 +30,16 @@ import { threshold } from "./threshold.ts"
 /** The parts of a kind that need no terms. */
 type Plain = Pick<QuestionKind<unknown>, "type" | "answers" | "logged" | "questions">
 
-/** The terms of a question, applied. */
+/** A question of a kind with its terms. */
 export interface Question extends Plain {
   readonly resultOf: (observation: BigDecimal.BigDecimal) => Direction | null
-  /** Absent where the reference is a scale or a vector. */
+  /** Undefined if the reference is a scale or a vector. */
   readonly walk: Walk | undefined
 }
 
 /** A price event with its terms. */
 interface CandleQuestion {
-  /** Made when it is asked for: a window may have a hundred thousand hours. */
+  /** The input is computed on demand: a window may have a hundred thousand hours. */
   readonly input: () => Input
   /** The decision by the known candles of its input, one for each time, in order; undefined while they leave it open. */
   readonly decide: <C extends Candle>(candles: ReadonlyArray<C>) => Decision<C> | undefined
@@ -47,14 +47,14 @@ interface CandleQuestion {
 
 interface Texts {
   readonly question: string
-  /** Null without a dead zone of its own. */
+  /** Null for a challenge without a dead zone of its own. */
   readonly resolution_criteria: string | null
   readonly resolution_criteria_zh: string | null
 }
 
 /** A kind whose terms are read from a row. */
 interface Registered extends Plain {
-  /** Undefined where the row lacks a term: a challenge without a dead zone of its own. */
+  /** Undefined if the row lacks a term, as a challenge without a dead zone of its own does. */
   readonly of: (row: TermsRow, resolveAt: number) => Question | undefined
   readonly texts: (row: TermsRow, unworded: Omit<Worded<never>, "terms">) => Texts
 }
@@ -146,7 +146,7 @@ export const candleKindOf = (name: string): RegisteredCandleKind => {
   return candleKinds[name]
 }
 
-/** The columns of terms that the entry of its creation has; of a name that there is not, those of another kind of its type. */
+/** The columns of terms in the entry of a creation; for an unknown name, those of another kind of its type. */
 export const loggedTerms = (name: string, type: string, row: Named): QuestionKind<unknown>["logged"] =>
   (find(name, row) ?? [...byName.values(), numbers].find((kind) => kind.type === type) ?? directions).logged
 
@@ -166,13 +166,16 @@ export const wordsOfKinds = (language: Language) => {
   }
 }
 
-/** The names of the outcomes by the form of an answer; null of a number, and of categories, which have names of their own. */
+/**
+ * The names of the outcomes by the form of an answer; null for a number, and for categories, which have names of their
+ * own.
+ */
 export const outcomesOf = (answers: AnswerForm): ReadonlyArray<Direction> | null => {
   if (answers === "direction") return ["bullish", "neutral", "bearish"]
   return answers === "yes_no" ? ["bullish", "bearish"] : null
 }
 
-/** True of a question in the words of its kind: its terms alone say the same. Nothing is known of the words of an unknown kind. */
+/** True if a question is in the words of its kind, so that its terms alone say the same; false for an unknown kind. */
 export const isStandardQuestion = (question: string, name: string, parts: QuestionParts): boolean =>
   (name === "macro" ? [numbers, categories] : [find(name, { categories: null })]).some(
     (kind) => kind?.questions(parts).includes(question) === true

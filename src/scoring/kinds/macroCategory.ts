@@ -1,4 +1,4 @@
-/** One of several ordered categories that is announced. */
+/** A question which of several ordered categories is announced. */
 import {
   nameWithKey,
   chineseName,
@@ -13,7 +13,7 @@ import { macroTerms } from "./macroNumber.ts"
 
 interface MacroCategoryTerms {
   readonly period: string
-  /** In their order, each with its probability in the reference vector. */
+  /** The categories in their order, each with its probability in the reference vector. */
   readonly categories: ReadonlyArray<readonly [name: string, probability: string]>
 }
 

@@ -1,4 +1,4 @@
-/** A number that a statistical office or a central bank publishes. */
+/** A question on a number that a statistical office or a central bank publishes. */
 import {
   nameWithKey,
   byCrps,

@@ -17,7 +17,7 @@ export const candleTerms = {
 /** The rules that a question was made with. */
 export const ruleOf = ({ rule_version }: TermsRow): number => rule_version ?? 1
 
-/** When the UTC days end whose closes decide a question, in order: so many, the last of which ends when it resolves. */
+/** The ends of the UTC days whose closes decide a question, in order; the last day ends when the question resolves. */
 const endsOfDays = (resolveAt: number, days: number): ReadonlyArray<number> =>
   dailyCloses(resolveAt, days).map((opens) => opens + hour)
 
@@ -44,7 +44,7 @@ export const endsAtMidnight = ({ resolveAt }: Wanted): ReadonlyArray<FieldProble
         }
       ]
 
-/** A kind names its levels and no others. */
+/** A question names the levels of its kind and no others. */
 export const levelProblems = (wanted: Wanted): ReadonlyArray<FieldProblem> =>
   levelNames.flatMap((name) => {
     const isNamed = candleFacts[wanted.kind].levels.includes(name)
@@ -74,7 +74,7 @@ export const closeOfDay = {
     `该日结束于 ${inUtcChinese(resolveAt)}，其收盘价取同一来源的日 K 线或当日最后一根 1 小时 K 线的收盘价，以先取得者为准；若两者均已取得而数值不同，则在管理员裁定之前均不采用。`
 }
 
-/** A question on one close ends without a result. */
+/** The sentence on the void of a question on one close. */
 export const voidWithoutClose = {
   en: ({ cancelAt }: Worded<unknown>) =>
     `Without it by ${inUtc(cancelAt)} the question is void, scoring nobody, also if it is known later.`,

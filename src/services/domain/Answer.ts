@@ -31,7 +31,7 @@ const sumsToOne = Schema.makeFilter((probabilities: Readonly<Record<string, numb
   sumProblem(Object.values(probabilities))
 )
 
-/** More categories than a question may have. */
+/** An answer has at most this many probabilities, more than a question may have categories. */
 const maxProbabilities = 100
 
 const fewNames = Schema.makeFilter((probabilities: Readonly<Record<string, number>>) =>
@@ -46,7 +46,7 @@ export const Probabilities = Schema.Record(Schema.String, Probability)
     description: `of every outcome, by its name: each is 0, or from 1e-9 to 1, and ${sumTolerance}`
   })
 
-/** Two quantiles whose probabilities are closer are one. */
+/** Two quantiles whose probabilities are closer count as one. */
 const minShare = 1e-9
 
 const ascendingQuantiles = Schema.makeFilter(
@@ -91,7 +91,7 @@ export const Samples = list(ValueField, {
   )
 )
 
-/** What an answer says, in the forms of all challenges together. */
+/** The values of an answer, in the forms of all challenges together. */
 export const answerValues = {
   direction: Direction,
   confidence: Probability,
@@ -128,7 +128,7 @@ interface Reasons {
   readonly rationale?: string
 }
 
-/** Why the agent predicts so, under either name. */
+/** The agent's reasoning, under either name. */
 export const reasonOf = ({ rationale, reasoning }: Reasons): string | null => reasoning ?? rationale ?? null
 
 const twoReasons = "Expected reasoning and rationale to be the same: they are two names of one field"
@@ -139,7 +139,7 @@ export const oneReason = Schema.makeFilter<Reasons>(({ rationale, reasoning }) =
     : ["reasoning", "rationale"].map((name) => ({ path: [name], issue: twoReasons }))
 )
 
-/** Which fields do not go together: each form says all that its question asks for. */
+/** The fields that a form excludes: each form alone answers a question. */
 const otherForms = {
   probabilities: ["direction", "confidence"],
   quantiles: ["predicted_value", "predicted_std", "samples"],
@@ -197,12 +197,12 @@ export const NewAnswer = Schema.Struct(anyAnswer)
   .annotate({ identifier: "NewAnswer" })
 export type NewAnswer = typeof NewAnswer.Type
 
-/** One answer of several. */
+/** An answer in a batch. */
 export const AnswerTo = Schema.Struct({ challenge_id: text({ minimum: 1, maximum: 64 }), ...anyAnswer })
   .check(oneReason, oneForm)
   .annotate({ identifier: "AnswerTo" })
 
-/** What each answer says is looked at apart, so that a wrong one fails no other. */
+/** Each answer of a batch is decoded by itself, so that a wrong one fails no other. */
 export const decodeAnswerTo = Schema.decodeUnknownResult(AnswerTo, { errors: "all" })
 
 export const maxAnswers = 100
@@ -248,7 +248,7 @@ export const NewPriceEventPrediction = Schema.Struct({
   .check(oneReason, oneForm)
   .annotate({ identifier: "NewPriceEventPrediction" })
 
-/** Why an amount is refused: ignored, it would change what was meant. */
+/** The reason why an amount is rejected: to ignore it would change what the agent meant. */
 export const noPool = "this challenge has no pool, so nothing can be staked on it"
 
 /** A form of an answer, by its fields. */
@@ -259,11 +259,11 @@ const vector: Form = ["probabilities"]
 const normal: Form = ["predicted_value", "predicted_std"]
 const numbers: ReadonlyArray<Form> = [normal, ["quantiles"], ["samples"]]
 
-/** What a challenge asks for. */
+/** The question of a challenge. */
 export interface Question {
   readonly type: ChallengeType
   readonly kind: string
-  /** The names of the outcomes; null where it asks for a number. */
+  /** The names of the outcomes; null for a number. */
   readonly outcomes: ReadonlyArray<string> | null
 }
 
@@ -272,7 +272,7 @@ const formsOf = ({ outcomes, type }: Question): ReadonlyArray<Form> => {
   return type === "macro" ? [vector] : [direction, vector]
 }
 
-/** The forms that a challenge takes, each by the field that it begins with. */
+/** The forms that a challenge takes, each by the name of its first field. */
 export const formNames = (question: Question): ReadonlyArray<string> =>
   formsOf(question).map(([first]) => String(first))
 
@@ -293,7 +293,7 @@ const expected: Readonly<Record<ValueName, string>> = {
   samples: "expected a list of numbers"
 }
 
-/** What a value may be in answer to this question. */
+/** The schema of a value in an answer to this question. */
 const valueOf = (question: Question, name: ValueName) => {
   if (name === "probabilities") {
     const of = (question.outcomes ?? []).map((outcome) => [outcome, Probability] as const)
@@ -322,7 +322,7 @@ const bodySchema = (question: Question): JsonSchema => {
 
 const bodySchemas = new Map<string, JsonSchema>()
 
-/** The JSON Schema (2020-12) of an answer to a challenge, which goes without the second name of its reasoning. */
+/** The JSON Schema (2020-12) of an answer to a challenge, without the second name of its reasoning. */
 export const answerSchema = (question: Question): JsonSchema => {
   const key = JSON.stringify([question.type, question.kind, question.outcomes])
   const known = bodySchemas.get(key) ?? bodySchema(question)
@@ -333,7 +333,7 @@ export const answerSchema = (question: Question): JsonSchema => {
 const quotedList = (names: ReadonlyArray<string>): string =>
   names.map((name) => JSON.stringify(name)).join(", ")
 
-/** Why an answer fits no form that the challenge takes. */
+/** The problems of an answer that fits no form that the challenge takes. */
 export const formProblems = (question: Question, answer: AnswerValues): ReadonlyArray<FieldProblem> => {
   const forms = formsOf(question)
   const { outcomes } = question
@@ -356,17 +356,17 @@ export const formProblems = (question: Question, answer: AnswerValues): Readonly
 
 /** An answer in the form that a challenge takes. */
 export interface SubmittedAnswer {
-  /** What is sealed: the values as they were sent. */
+  /** The sealed values, as they were sent. */
   readonly sealed: AnswerValues
   /** Null for the forms of the interface: direction and confidence, value and standard deviation. */
   readonly form: keyof typeof otherForms | null
-  /** With what follows from them in the interface's forms, which boards, charts and pools go by. */
+  /** The same values completed to direction + confidence or value + std; leaderboards, charts and pools read these. */
   readonly values: AnswerValues
 }
 
 const isDirection = Schema.is(Direction)
 
-/** Of one of several outcomes; undefined where the answer has no such form. */
+/** The answer on one of several outcomes; undefined if the answer has no such form. */
 export const choiceOf = (answer: AnswerValues): SubmittedAnswer | undefined => {
   const { confidence, direction: said, probabilities } = answer
   if (probabilities !== undefined) {
@@ -382,7 +382,7 @@ export const choiceOf = (answer: AnswerValues): SubmittedAnswer | undefined => {
   return { sealed: values, form: null, values }
 }
 
-/** Of a number; undefined where the answer has no such form. */
+/** The answer on a number; undefined if the answer has no such form. */
 export const numberOf = (answer: AnswerValues): SubmittedAnswer | undefined => {
   const { predicted_std, predicted_value, quantiles, samples } = answer
   if (quantiles !== undefined) {
@@ -404,7 +404,10 @@ export const numberOf = (answer: AnswerValues): SubmittedAnswer | undefined => {
   return { sealed: values, form: null, values }
 }
 
-/** What a recorded forecast of a number says, by the form that was sent: its value and standard deviation are there in any case. */
+/**
+ * The distribution of a recorded forecast of a number, by the form that was sent; its value and standard deviation are
+ * there in any case.
+ */
 export const distributionOf = (
   {
     quantiles,
@@ -423,16 +426,16 @@ export const distributionOf = (
 
 const summaryOf = ({ centre, spread }: Distribution) => ({ predicted_value: centre, predicted_std: spread })
 
-/** Whether a count of days could be what is said. */
+/** True if every value may be a count of days. */
 export const isOfCount = ({ predicted_value = 0, quantiles = [], samples = [] }: AnswerValues): boolean =>
   [predicted_value, ...quantiles.map(({ value }) => value), ...samples].every((value) =>
     isAbout(value, 0, countedDays)
   )
 
-/** Whether an answer says more than a direction and a confidence, or a value and a standard deviation. */
+/** True if an answer says more than a direction and a confidence, or a value and a standard deviation. */
 export const isInForm = ({ probabilities, quantiles, samples }: AnswerValues): boolean =>
   probabilities !== undefined || quantiles !== undefined || samples !== undefined
 
-/** Whether two quantiles have one value, which is taken where outcomes come in steps. */
+/** True if two quantiles have one value, which is taken where outcomes come in steps. */
 export const hasTies = ({ quantiles = [] }: AnswerValues): boolean =>
   quantiles.some(({ value }, index) => value === quantiles[index - 1]?.value)

@@ -1,7 +1,7 @@
 /**
- * Challenges of each type, as they are shown and as an administrator creates them. A directional challenge asks which way
- * a price moves; a macro challenge asks for a value that a statistical office or a central bank will publish; a price event
- * asks about prices that candles show, mostly of a crypto asset (src/scoring/kinds).
+ * Challenges of each type, as the interface shows them and as administrators create them. A directional challenge asks
+ * which way a price moves; a macro challenge asks for a value that a statistical office or a central bank will publish;
+ * a price event asks about prices that candles show, mostly of a crypto asset (src/scoring/kinds).
  */
 import { plainDecimal } from "../../scoring/wording.ts"
 import { candleKindNames, directionKindNames, eachLevel, inWords } from "../../scoring/kinds/facts.ts"
@@ -30,12 +30,12 @@ export type ChallengeStatus = typeof ChallengeStatus.Type
 export const AnyStatus = Schema.Literals([...ChallengeStatus.literals, "void"])
 export type AnyStatus = typeof AnyStatus.Type
 
-/** How many hours after its deadline a question of the ladder is decided. */
+/** The hours after its deadline at which a question of the ladder is decided. */
 export const ladderHours = { "1h": 1, "4h": 4, "1d": 24 } as const
 
 export const DirectionalKind = Schema.Literals(directionKindNames)
 
-/** When counts that move in steps were true. */
+/** The time of counts that move in steps. */
 export const CountsAsOf = Schema.NullOr(Timestamp).annotate({
   description:
     "when the counts were so: while open they move in steps, and from the deadline on they are final; null where the instance shows them live"
@@ -151,11 +151,11 @@ export const MacroChallenges = Schema.Struct({
   next_cursor: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "MacroChallenges" })
 
-/** Of a scale: scores by one outside would exceed the range of doubles. */
+/** The bounds of a scale: scores with one outside them would exceed the range of doubles. */
 export const scaleBounds = { minimum: minMagnitude, maximum: maxMagnitude }
 const scale = Schema.Finite.check(Schema.isBetween(scaleBounds))
 
-/** By the digits that edges are frozen with. */
+/** Edges are compared by the digits with which they are frozen. */
 const ascending = Schema.makeFilter((edges: ReadonlyArray<number>) =>
   edges
     .map((edge) => Number(plainDecimal(edge)))
@@ -169,7 +169,7 @@ const wholeMicroCredits = Schema.makeFilter((credits: number) =>
   Math.round(credits * 1e6) / 1e6 === credits ? undefined : "Expected at most 6 decimals"
 )
 
-/** What the outcomes of other questions are called. */
+/** The names of the outcomes of other questions. */
 const takenNames: ReadonlySet<string> = new Set(Direction.literals)
 
 const distinctNames = Schema.makeFilter((categories: ReadonlyArray<typeof OrderedCategory.Type>) => {
@@ -192,7 +192,7 @@ const someDoubt = Schema.makeFilter((categories: ReadonlyArray<typeof OrderedCat
     : "Their probabilities must leave some doubt: answers are measured with what they expect to be wrong by"
 })
 
-/** What an ordered question has in place of. */
+/** The fields that categories replace. */
 const numericTerms = ["bin_edges", "unit", "reference_scale", "decimal_step"] as const
 
 export const categoriesOrBins = Schema.makeFilter(
@@ -255,7 +255,7 @@ export const NewMacroChallenge = Schema.Struct({
 )
 export type NewMacroChallenge = typeof NewMacroChallenge.Type
 
-/** The first print. */
+/** The first print of a series, as an administrator sends it. */
 export const MacroValue = Schema.Struct({
   actual_value: ValueField,
   confirm: Schema.optionalKey(Schema.Boolean).annotate({
@@ -314,7 +314,7 @@ export type PriceEvent = typeof PriceEvent.Type
 
 export const PriceEventList = pageSchema(PriceEvent)
 
-/** A challenge of any type, as the list of its type has it, with the type. */
+/** A challenge of any type as in the list of its type, with the type. */
 export const AnyChallenge = Schema.Union([
   Challenge,
   Schema.Struct({ type: Schema.Literal("macro"), ...MacroChallenge.fields }),
@@ -369,7 +369,7 @@ export type NewChallengeOf<Type extends ChallengeType> = {
 export const Outcomes = Schema.Struct({ bullish: Schema.Int, bearish: Schema.Int, neutral: Schema.Int })
 export type Outcomes = typeof Outcomes.Type
 
-/** The name of the category that a question came out as; its value is only the category's place. */
+/** The name of the category that came; the value of the settlement is only its place. */
 export const OutcomeName = Schema.String.annotate({ description: "of categories: the one that came" })
 
 export const ChallengeSummary = Schema.Struct({
@@ -403,7 +403,7 @@ export const ChallengeSummary = Schema.Struct({
 })
 export type ChallengeSummary = typeof ChallengeSummary.Type
 
-/** `ended`: without a result, which is called cancelled of a directional challenge and void of the others. */
+/** `ended`: without a result; a directional challenge is then called cancelled, and another one void. */
 export const ListStatus = Schema.Literals(["open", "closed", "resolved", "ended"])
 export type ListStatus = typeof ListStatus.Type
 
@@ -415,7 +415,7 @@ export interface ListFilter {
   readonly category?: Category | undefined
 }
 
-/** How many challenges of a list's filter have each status. */
+/** The number of challenges of a list's filter in each status. */
 export const ListCounts = Schema.Struct({
   open: Schema.Int,
   closed: Schema.Int,
@@ -433,10 +433,12 @@ export class ChallengeCancelled extends apiError("ChallengeCancelled", 400, "cha
 /** 400: after the deadline, challenge types without paper trading take no prediction. */
 export class ChallengeClosed extends apiError("ChallengeClosed", 400, "challenge_closed") {}
 
-/** 503: it was received before the deadline, and the challenge closed before the service could record it. */
+/** 503: a prediction was received before the deadline, and the challenge closed before the service could record it. */
 export class NotRecordedInTime extends apiError("NotRecordedInTime", 503, "not_recorded_in_time") {}
 
-/** What was in time does not count once the challenge is closed, for then it may be settled and in the public log. */
+/**
+ * A prediction received in time is still rejected after the challenge has closed: it may already be settled and logged.
+ */
 export const notRecordedInTime = (noun: string, receivedAt: DateTime.Utc): NotRecordedInTime =>
   new NotRecordedInTime({
     detail: `The ${noun} was received at ${DateTime.formatIso(receivedAt)}, before the deadline, but the challenge closed before the service could record it. Nothing was recorded; the fault is ours.`
@@ -450,7 +452,7 @@ export class TargetPaused extends apiError("TargetPaused", 400, "target_paused")
 
 const Probabilities = Schema.Array(Schema.Finite)
 
-/** What a random walk knew from a time on. */
+/** The forecast of a random walk from a time on. */
 export const ReferenceForecast = Schema.Struct({
   from: Timestamp.annotate({ description: "when its price was observed; it holds until the next one" }),
   price: Schema.NullOr(Schema.Finite).annotate({ description: "null of base rates" }),

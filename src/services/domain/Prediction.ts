@@ -41,7 +41,7 @@ export const emptyAnswer: typeof PredictionValues.Type = {
   samples: null
 }
 
-/** How a prediction of any type was scored; all null before its settlement. */
+/** The scores of a prediction of any type; all null before its settlement. */
 export const PredictionVerdict = Schema.Struct({
   is_correct: Schema.NullOr(Schema.Boolean).annotate({ description: "null for numeric forecasts" }),
   crps: Schema.NullOr(Schema.Finite).annotate({
@@ -53,14 +53,15 @@ export const PredictionVerdict = Schema.Struct({
   score: Schema.NullOr(Schema.Finite).annotate({ description: "0 to 100" })
 })
 
-/** Where a prediction stands in the public log: `GET /api/v1/log/proof/{commit}` proves it. */
+/** The place of a prediction in the public log: `GET /api/v1/log/proof/{commit}` proves it. */
 export const LogPlace = Schema.Struct({
   commit: Schema.String.annotate({ description: "hex" }),
   leaf_index: Schema.NullOr(Schema.Int).annotate({ description: "null until it stands in the public log" })
 })
 
 /**
- * What lets an agent prove later what it sent, and when: `commit` is SHA-256("auspex/commit/v1" 0x00 salt body).
+ * The receipt by which an agent proves later what it sent, and when: `commit` is SHA-256("auspex/commit/v1" 0x00 salt
+ * body).
  */
 export const Receipt = Schema.Struct({
   commit: LogPlace.fields.commit,
