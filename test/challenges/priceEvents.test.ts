@@ -153,6 +153,7 @@ layer(testServices())("Price-event questions", (it) => {
         [{ kind: "range", resolve_at, level: 1 }, ["level", "low", "high"]],
         [{ kind: "range", resolve_at, low: 2 }, ["high"]],
         [{ kind: "range", resolve_at, low: 2, high: 2 }, ["high"]],
+        [{ kind: "range", resolve_at, low: 0.1, high: 0.1 + 2 ** -56 }, ["high"]],
         [{ kind: "range", resolve_at, low: 1, high: 2, reference_scale: 1 }, ["reference_scale"]],
         [{ kind: "threshold", resolve_at, level: 1, low: 1 }, ["low"]],
         [{ kind: "count_days", resolve_at: window_from, level: 1 }, ["level", "resolve_at"]],

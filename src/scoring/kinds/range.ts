@@ -22,8 +22,9 @@ interface RangeTerms {
   readonly rule: number
 }
 
+/** The ends differ by the digits that they are frozen with. */
 const lowBelowHigh = ({ high, low }: Wanted): ReadonlyArray<FieldProblem> =>
-  low === undefined || high === undefined || low < high
+  low === undefined || high === undefined || Number(plainDecimal(low)) < Number(plainDecimal(high))
     ? []
     : [{ path: "high", message: `Expected a price above low, ${low}` }]
 
