@@ -1,7 +1,7 @@
 /** A question whether a UTC day closes within a range, both ends of which are included. */
 import { BigDecimal } from "effect"
 import { above } from "../reference.ts"
-import { nameWithKey, chineseName, lastDayOf } from "../wording.ts"
+import { nameWithKey, chineseName, lastDayOf, plainDecimal } from "../wording.ts"
 import { candleFacts } from "./facts.ts"
 import type { CandleKind, FieldProblem, Wanted } from "./kind.ts"
 import {
