@@ -40,8 +40,8 @@ export interface ClosingCandle extends Candle {
 }
 
 /**
- * The candle of one source that closes a day: the one that was known first. It is "contested" if both are known and differ, until an
- * administrator decides.
+ * The candle of one source that closes a day: the first known one. If both are known and differ, the day is "contested"
+ * until an administrator decides.
  */
 export const closingCandle = <C extends ClosingCandle>(
   candles: ReadonlyArray<C>

@@ -33,7 +33,7 @@ const closesUp = (candles: ReadonlyArray<Candle>): number =>
     return before !== undefined && BigDecimal.isGreaterThan(candle.close, before.close)
   }).length
 
-/** The probabilities that 0, 1, 2, ... of independent events happen, each of which has a probability of its own. */
+/** The probabilities that 0, 1, 2, ... of independent events happen, by the probability of each event. */
 const countsOf = (probabilities: ReadonlyArray<number>): ReadonlyArray<number> => {
   const counts = [1, ...probabilities.map(() => 0)]
   for (const p of probabilities) {

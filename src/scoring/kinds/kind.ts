@@ -86,7 +86,7 @@ export interface Worded<Terms> extends DatedTerms<Terms> {
 
 /** The parts of a page's title, in the reader's language. */
 export interface TitleParts extends Levels<string> {
-  /** The name of the target as it stands within a sentence. */
+  /** The name of the target within a sentence. */
   readonly within: string
   /** The last UTC day that counts. */
   readonly lastDay: string
@@ -96,7 +96,7 @@ export interface TitleParts extends Levels<string> {
 export type Input =
   /** The closes of the UTC days that end at these times. */
   | { readonly by: "closes"; readonly days: ReadonlyArray<number> }
-  /** The 1-hour candles that open at these times, some of which may be enough. */
+  /** The 1-hour candles that open at these times; some of them may be enough. */
   | { readonly by: "hours"; readonly opens: ReadonlyArray<number> }
 
 export interface Decision<C> {
@@ -128,7 +128,7 @@ export interface QuestionKind<Terms> {
   readonly answers: AnswerForm
   /** The columns of terms in the entry of its creation; those of later rules stand there only if they are set. */
   readonly logged: { readonly always: ReadonlyArray<TermsColumn>; readonly since: ReadonlyArray<TermsColumn> }
-  /** The typed terms of a row; undefined where the row lacks one, as a challenge without a dead zone of its own does. */
+  /** The typed terms of a row; undefined if the row lacks one, as a challenge without a dead zone of its own does. */
   readonly termsOf: (row: TermsRow) => Terms | undefined
   /** The result that an observation gives; null for numbers and categories. */
   readonly resultOf: (terms: Terms, observation: BigDecimal.BigDecimal) => Direction | null
@@ -151,9 +151,9 @@ export interface CandleKind<Terms> extends QuestionKind<Terms> {
     candles: readonly [C, ...ReadonlyArray<C>],
     isComplete: boolean
   ) => Decision<C> | undefined
-  /** Its name in lists. */
+  /** The name of the kind in lists. */
   readonly label: InBoth<string>
-  /** The name of the observation on its page. */
+  /** The name of the observation on the page of a question. */
   readonly observed: InBoth<string>
   readonly title: InBoth<(parts: TitleParts) => string>
 }

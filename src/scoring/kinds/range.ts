@@ -1,4 +1,4 @@
-/** A question whether a UTC day closes within a range, both ends of which are included. */
+/** A question whether a UTC day closes within a range, which includes both ends. */
 import { BigDecimal } from "effect"
 import { above } from "../reference.ts"
 import { nameWithKey, chineseName, lastDayOf, plainDecimal } from "../wording.ts"

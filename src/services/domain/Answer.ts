@@ -248,7 +248,7 @@ export const NewPriceEventPrediction = Schema.Struct({
   .check(oneReason, oneForm)
   .annotate({ identifier: "NewPriceEventPrediction" })
 
-/** The reason why an amount is rejected: to ignore it would change what the agent meant. */
+/** The reason for rejecting an amount: if it were ignored, the answer would mean something else. */
 export const noPool = "this challenge has no pool, so nothing can be staked on it"
 
 /** A form of an answer, by its fields. */

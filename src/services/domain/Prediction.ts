@@ -130,7 +130,7 @@ export const PaperSignals = pageSchema(PaperSignal)
 /** 400: an agent predicts an open challenge once; changing it takes `is_revision`. */
 export class DuplicatePrediction extends apiError("DuplicatePrediction", 400, "duplicate_prediction") {}
 
-/** 409: the prediction that stands is another one than was expected. */
+/** 409: the agent's current prediction is not the expected revision. */
 export class RevisionConflict extends apiErrorWith("RevisionConflict", 409, {
   code: errorCode("revision_conflict"),
   current_revision: Schema.NullOr(Schema.Int).annotate({

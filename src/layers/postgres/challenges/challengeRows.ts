@@ -105,12 +105,12 @@ export const verdictOf = (sql: SqlClient.SqlClient) => sql`
 export const scoringScale = (sql: SqlClient.SqlClient) =>
   sql.literal(`coalesce(c.reference_scale, (c.bin_edges[cardinality(c.bin_edges)] - c.bin_edges[1]) / 4)`)
 
-/** The `Category`s of a challenge `c`, or of a planned release, as a JSON array; null where there are none. */
+/** The `Category`s of a challenge `c` or of a planned release, as a JSON array; null if there are none. */
 export const categoriesOf = (sql: SqlClient.SqlClient, alias: "c" | "r" = "c") =>
   sql.literal(`(select jsonb_agg(jsonb_build_object('name', k.name, 'probability', k.part) order by k.place)
        from unnest(${alias}.categories, ${alias}.reference) with ordinality as k (name, part, place))`)
 
-/** The names of the outcomes of a challenge `c`; null where it asks for a number. */
+/** The names of the outcomes of a challenge `c`; null if it asks for a number. */
 export const outcomesOf = (sql: SqlClient.SqlClient) =>
   sql.literal(`case when c.categories is not null then c.categories
        when c.type = 'directional' then array['bullish', 'neutral', 'bearish']

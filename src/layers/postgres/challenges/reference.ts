@@ -105,7 +105,7 @@ const Steps = Schema.Array(ReferenceForecast)
 
 /** The reference that the answers to a settled question are compared with. */
 export interface SettledReference {
-  /** Each step has its beginning, in milliseconds since 1970, UTC. */
+  /** The steps, each with its beginning in milliseconds since 1970, UTC. */
   readonly steps: ReadonlyArray<ReferenceForecast & { readonly at: number }>
   /** The loss that the first reference expects. */
   readonly expected: string

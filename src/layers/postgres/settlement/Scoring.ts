@@ -69,7 +69,7 @@ const make = Effect.gen(function* () {
         from predictions p
         ${challengeOf(sql)}
         cross join ${latestSettlement(sql, "p.challenge_id")} t
-        -- Only the last revision has a score, and each of the others, of which there may be many, costs this probe.
+        -- Only the last revision has a score. Each other revision costs one probe here, and there may be many.
         cross join lateral (
           select is_correct, crps, skill, score from prediction_scores
            where challenge_id = p.challenge_id and version = t.version and agent_id = p.agent_id

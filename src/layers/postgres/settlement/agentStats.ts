@@ -211,10 +211,11 @@ export const addScores = (sql: SqlClient.SqlClient, settlement: ScoredVersion) =
 }
 
 /**
- * Replaces the scores of the version before by those of an amendment, within the caller's transaction, so that the rows
- * equal a recomputation from the newest versions. The scores count under the day of the first settlement. While that day is
- * an agent's last one on a board, its sums take the difference. Once it is over, only the squares of its sums are kept:
- * they are replaced, after the sums of the day have been added up again from the newest versions of all its settlements.
+ * Replaces the scores of the previous version by those of an amendment, within the caller's transaction, so that the
+ * rows equal a recomputation from the newest versions. The scores count under the day of the first settlement. While
+ * that day is an agent's last one on a board, its sums take the difference. Once the day is over, only the squares of
+ * its sums are stored: they are replaced, after the sums of the day have been added up again from the newest versions
+ * of all its settlements.
  */
 export const amendStats = (sql: SqlClient.SqlClient, amended: ScoredVersion) => {
   const id = amended.challengeId

@@ -268,9 +268,9 @@ const joined = (one: Option.Option<Span>, other: Option.Option<Span>): Option.Op
     : Option.orElse(one, () => other)
 
 /**
- * Tells whether a barrier may be decided. The job asks every few seconds, and a window may have a hundred thousand hours, so the
- * span of the consecutive hours up to the last scan is kept in memory and only later hours are scanned. This decides
- * nothing: a settlement reads all candles that count.
+ * Tests if a barrier may be decided. The job asks every few seconds, and a window may have a hundred thousand hours, so
+ * the span of the consecutive hours up to the last scan is kept in memory and only later hours are scanned. This
+ * decides nothing: a settlement reads all candles that count.
  */
 const makeBarrierScan = Effect.gen(function* () {
   const prices = yield* Prices

@@ -11,7 +11,7 @@ import { makeSkillTransaction } from "../settlement/settlementTransaction.ts"
 const Due = Schema.Struct({
   day: Schema.String,
   settlements: Schema.Int,
-  /** True of a counted day whose settlements have changed since. */
+  /** True for a counted day whose settlements have changed since. */
   amended: Schema.Boolean
 })
 

@@ -46,7 +46,7 @@ export interface NewRecord {
   /** The id as the caller sent it. */
   readonly challengeId: string
   readonly agentId: AgentId
-  /** The values in one form or several, of which the challenge takes one. */
+  /** The values in one form or several; the challenge takes one of these forms. */
   readonly values: AnswerValues
   /** True of an answer with a stake, which only a macro challenge takes. */
   readonly hasStake: boolean
@@ -430,7 +430,7 @@ export const makeRecordPredictions = Effect.gen(function* () {
     }).pipe(
       Effect.flatMap((accepted) => savepoint(client)(recordPredictions(client, items, accepted, settings))),
       Effect.flatMap(outcomesIn),
-      // With several items it is unknown whose limit was hit: the batcher runs them one by one, a transaction repeats
+      // Nobody knows whose limit was hit among several items: the batcher runs them one by one, a transaction repeats
       // all of them.
       Effect.catchIf(isUsedUp, (error) =>
         Effect.flatMap(isInTransaction(client), (isPart) =>
