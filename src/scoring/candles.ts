@@ -39,10 +39,7 @@ export interface ClosingCandle extends Candle {
   readonly isUpheld: boolean
 }
 
-/**
- * The candle of one source that closes a day: the first known one. If both are known and differ, the day is "contested"
- * until an administrator decides.
- */
+/** The first known candle of one source that closes a day; "contested" if both are known and differ, until an administrator decides. */
 export const closingCandle = <C extends ClosingCandle>(
   candles: ReadonlyArray<C>
 ): C | "contested" | undefined => {

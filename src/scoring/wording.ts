@@ -1,7 +1,4 @@
-/**
- * The wording of names, times, spans and numbers in the texts of questions, in English and Chinese. Times are milliseconds since
- * 1970, UTC.
- */
+/** The wording of names, times, spans and numbers in questions, in English and Chinese. Times are milliseconds since 1970, UTC. */
 
 import { DateTime } from "effect"
 import { day } from "./candles.ts"
@@ -99,10 +96,7 @@ const inEnglish = (count: number, unit: Unit): string => `${count} ${unit}${coun
 const unitsInChinese = { day: "天", hour: "小时", minute: "分钟", second: "秒" }
 const inChinese = (count: number, unit: Unit): string => `${count} ${unitsInChinese[unit]}`
 
-/**
- * A span of whole seconds in words: whole days beyond one, otherwise hours, minutes and seconds, without those that are
- * 0.
- */
+/** A span of whole seconds in words: whole days beyond one, otherwise hours, minutes and seconds, without those that are 0. */
 const spanIn = (hours: number, say: (count: number, unit: Unit) => string): string => {
   const seconds = Math.round(hours * 3600)
   if (seconds % 86_400 === 0 && seconds > 86_400) return say(seconds / 86_400, "day")

@@ -281,10 +281,7 @@ export class Arenas extends Context.Service<
       challengeId: string,
       page: Page
     ) => Effect.Effect<typeof PaperSignals.Type, NotFound | InvalidRequest>
-    /**
-     * Challenges of every type in one list: open ones by the next deadline, closed ones by the last deadline, the others
-     * newest first.
-     */
+    /** Challenges of every type in one list: open ones by the next deadline, closed ones by the last, the others newest first. */
     readonly listSummaries: (
       filter: ListFilter,
       page: Page
@@ -303,10 +300,7 @@ export class Arenas extends Context.Service<
     /** The summary of one challenge. */
     readonly summary: (challengeId: string) => Effect.Effect<ChallengeSummary, NotFound>
     readonly typeOf: (challengeId: string) => Effect.Effect<ChallengeType, NotFound>
-    /**
-     * The results of a challenge of any type. They have individual predictions from the deadline on, and scores after
-     * the settlement.
-     */
+    /** The results of a challenge of any type. They have individual predictions from the deadline on, and scores after the settlement. */
     readonly results: (challengeId: string, page: Page) => Effect.Effect<Results, NotFound | InvalidRequest>
     /**
      * The agent's predictions on challenges of every type, also open ones, newest first. With a type or a status, a

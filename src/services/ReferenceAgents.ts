@@ -18,14 +18,9 @@ export type ReferenceMethod = typeof ReferenceMethod.Type
 export class ReferenceAgents extends Context.Service<
   ReferenceAgents,
   {
-    /**
-     * Answers open questions by each method that has an answer and has not given it yet. Returns the number of answers.
-     */
+    /** Answers open questions by each method that has an answer and has not given it yet. Returns the number of answers. */
     readonly predictDue: Effect.Effect<number>
-    /**
-     * Pools the answers of all claimed agents to settled questions, one voice an owner. Returns the number of
-     * questions.
-     */
+    /** Pools the answers of all claimed agents to settled questions, one voice an owner. Returns the number of questions. */
     readonly poolDue: Effect.Effect<number>
   }
 >()("auspex/services/ReferenceAgents") {}

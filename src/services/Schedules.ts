@@ -1,9 +1,8 @@
 /**
- * Challenges that the server makes itself: a session for each target and trading day, a flash hour after an event that
- * names a target, a ladder of 1, 4 and 24 hours on every target with hourly prices, questions on the week of a crypto
- * asset, and a macro challenge before each planned release. Each is made once, in one transaction with the record that
- * it was made, so any number of replicas may run it. A missed period is not made up for: predictions could not be in
- * time.
+ * Challenges that the server makes itself: sessions, flash hours after events, a ladder of 1, 4 and 24 hours, questions
+ * on the week of a crypto asset, and a macro challenge before each planned release. Each is made once, in one
+ * transaction with the record that it was made, so any number of replicas may run it. A missed period is not made up
+ * for: predictions could not be in time.
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect, Option } from "effect"

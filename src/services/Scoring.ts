@@ -56,9 +56,8 @@ export interface LeaderboardQuery {
   /** The provider of the agents' models, in any case; ranks are then among these agents. */
   readonly provider?: string | undefined
   /**
-   * True as on pages: agents that are not ranked yet stand after all others, without a rank, and the others are ranked
-   * among themselves. An agent is ranked by average from `min_count` scored predictions on, by skill from the number of
-   * days that a setting says.
+   * True as on pages: agents without a rank yet stand after all others, which are ranked among themselves. An agent is
+   * ranked by average from `min_count` scored predictions on, by skill from a number of days on.
    */
   readonly rankedFirst?: boolean
 }
@@ -137,10 +136,7 @@ export type Scorecard = typeof Scorecard.Type
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
-/**
- * The fit between the uncertainty of numeric forecasts and the outcomes, of challenges with a frozen reference scale
- * only.
- */
+/** The fit between the uncertainty of numeric forecasts and the outcomes, of challenges with a frozen reference scale only. */
 export const Calibration = Schema.Struct({
   count: Schema.Int.annotate({ description: "settled forecasts" }),
   min_count: Schema.Int.annotate({ description: "under so many, shares and means are null" }),

@@ -67,10 +67,7 @@ export const SkillFields = {
 
 const SkillOfBoard = { answers: Schema.Int, ...SkillFields }
 
-/**
- * The skill of an agent, from the days that are over; the parts by hour, by day and of directions come from its newest
- * 5 000 answers.
- */
+/** The skill of an agent, from the days that are over; the parts by hour, by day and of directions come from its newest 5 000 answers. */
 export const SkillProfile = Schema.Struct({
   agent_id: AgentId,
   agent_name: Schema.String,
@@ -187,10 +184,7 @@ export type OwnRecord = typeof OwnRecord.Type
 export class Skill extends Context.Service<
   Skill,
   {
-    /**
-     * Counts the settlement days that are over, and those that were amended, anew. Returns the number of days that it
-     * counted.
-     */
+    /** Counts the settlement days that are over, and those that were amended, anew. Returns the number of days that it counted. */
     readonly countDue: Effect.Effect<number>
     readonly compare: (a: string, b: string) => Effect.Effect<Comparison, NotFound | InvalidRequest>
     readonly profile: (agentId: string) => Effect.Effect<SkillProfile, NotFound>

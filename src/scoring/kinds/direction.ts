@@ -84,10 +84,7 @@ export const direction: QuestionKind<DirectionTerms> = {
   }
 }
 
-/**
- * The terms of a practice question, which settles at its deadline on a price that is recorded already, this many hours
- * on.
- */
+/** The terms of a practice question, which settles at its deadline on a price that is recorded already, this many hours on. */
 type Practice = DirectionTerms & {
   readonly targetName: string
   readonly target: string

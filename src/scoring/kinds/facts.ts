@@ -1,7 +1,4 @@
-/**
- * The names of kinds, and a line of facts for each price event, which schemas and statements need. The functions of a
- * kind are in its file.
- */
+/** The names of kinds, and a line of facts for each price event; the functions of a kind are in its file. */
 import { Struct } from "effect"
 import { countedDays } from "../candles.ts"
 
@@ -36,10 +33,7 @@ export type WeeklyName =
   | "barrier_down"
   | "range"
 
-/**
- * The levels of weekly questions: one that the close exceeds with about even odds, and two that about every second path
- * touches.
- */
+/** The levels of weekly questions: one that the close exceeds with about even odds, and two that about every second path touches. */
 type WeeklyLevel = "threshold" | "up" | "down"
 
 interface CandleFacts {
@@ -47,10 +41,7 @@ interface CandleFacts {
   readonly answers: "yes_no" | "number"
   /** The maximum outcome of a kind that counts from 0 on; null for others. */
   readonly counts: number | null
-  /**
-   * The number of daily closes that decide it, and the first rules under which these may come from a daily candle; null
-   * for others.
-   */
+  /** The number of daily closes that decide it, and the first rules under which these may come from a daily candle; null for others. */
   readonly closes: { readonly days: number; readonly dailySince: number } | null
   /** True for a kind with a window: some of its candles may be enough, so it is looked at before it resolves. */
   readonly hasWindow: boolean

@@ -166,10 +166,7 @@ export const wordsOfKinds = (language: Language) => {
   }
 }
 
-/**
- * The names of the outcomes by the form of an answer; null for a number, and for categories, which have names of their
- * own.
- */
+/** The names of the outcomes by the form of an answer; null for a number, and for categories, which have names of their own. */
 export const outcomesOf = (answers: AnswerForm): ReadonlyArray<Direction> | null => {
   if (answers === "direction") return ["bullish", "neutral", "bearish"]
   return answers === "yes_no" ? ["bullish", "bearish"] : null

@@ -21,10 +21,7 @@ export const ruleOf = ({ rule_version }: TermsRow): number => rule_version ?? 1
 const endsOfDays = (resolveAt: number, days: number): ReadonlyArray<number> =>
   dailyCloses(resolveAt, days).map((opens) => opens + hour)
 
-/**
- * The daily closes of a question. Under earlier rules a day closes with its last 1-hour candle, even if its daily
- * candle differs.
- */
+/** The daily closes of a question. Under earlier rules a day closes with its last 1-hour candle, even if its daily candle differs. */
 export const closesOf = (name: CandleKindName, resolveAt: number, rule: number): Input => {
   const { dailySince, days } = candleFacts[name].closes ?? { dailySince: 1, days: 0 }
   return rule < dailySince

@@ -404,10 +404,7 @@ export const numberOf = (answer: AnswerValues): SubmittedAnswer | undefined => {
   return { sealed: values, form: null, values }
 }
 
-/**
- * The distribution of a recorded forecast of a number, by the form that was sent; its value and standard deviation are
- * there in any case.
- */
+/** The distribution of a recorded forecast of a number in any form; its value and standard deviation are always known. */
 export const distributionOf = (
   {
     quantiles,

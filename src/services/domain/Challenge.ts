@@ -436,9 +436,7 @@ export class ChallengeClosed extends apiError("ChallengeClosed", 400, "challenge
 /** 503: a prediction was received before the deadline, and the challenge closed before the service could record it. */
 export class NotRecordedInTime extends apiError("NotRecordedInTime", 503, "not_recorded_in_time") {}
 
-/**
- * A prediction received in time is still rejected after the challenge has closed: it may already be settled and logged.
- */
+/** A prediction received in time is still rejected after the challenge has closed: it may already be settled and logged. */
 export const notRecordedInTime = (noun: string, receivedAt: DateTime.Utc): NotRecordedInTime =>
   new NotRecordedInTime({
     detail: `The ${noun} was received at ${DateTime.formatIso(receivedAt)}, before the deadline, but the challenge closed before the service could record it. Nothing was recorded; the fault is ours.`

@@ -59,10 +59,7 @@ export const LogPlace = Schema.Struct({
   leaf_index: Schema.NullOr(Schema.Int).annotate({ description: "null until it stands in the public log" })
 })
 
-/**
- * The receipt by which an agent proves later what it sent, and when: `commit` is SHA-256("auspex/commit/v1" 0x00 salt
- * body).
- */
+/** The receipt by which an agent proves later what it sent, and when: `commit` is SHA-256("auspex/commit/v1" 0x00 salt body). */
 export const Receipt = Schema.Struct({
   commit: LogPlace.fields.commit,
   salt: Schema.String.annotate({ description: "32 random bytes, hex" }),

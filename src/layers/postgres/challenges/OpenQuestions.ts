@@ -91,9 +91,7 @@ const make = Effect.gen(function* () {
   )
   const questions = findAll(Row)
 
-  /**
-   * Selects at most `limit` open questions `c` that meet the conditions, from challenges, practice questions or both.
-   */
+  /** Selects at most `limit` open questions `c` that meet the conditions, from challenges, practice questions or both. */
   const open = (
     wanted: { readonly challenges: boolean; readonly practice: boolean },
     conditions: ReadonlyArray<Statement.Fragment>,

@@ -68,9 +68,7 @@ export const isOvertaken = (sql: SqlClient.SqlClient, deadline: string, closeGra
 export const submittedValues = (sql: SqlClient.SqlClient) =>
   sql.literal(`case when p.form is not null then convert_from(p.body, 'UTF8')::jsonb -> 'values' end`)
 
-/**
- * The columns that `submittedValues` reads. With them, a query that selects among revisions copies no needless bodies.
- */
+/** The columns that `submittedValues` reads. With them, a query that selects among revisions copies no needless bodies. */
 export const submittedColumns = (sql: SqlClient.SqlClient) =>
   sql.literal("p.form, case when p.form is not null then p.body end as body")
 

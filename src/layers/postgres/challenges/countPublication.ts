@@ -15,9 +15,7 @@ export const areCountsLive = (
   now: DateTime.Utc
 ) => (Option.isNone(steps) ? sql`true` : sql`c.deadline <= ${timestamp(now)}`)
 
-/**
- * The time of the published counts of a challenge `c`, by its last step `k`; null if they are live before the deadline.
- */
+/** The time of the published counts of a challenge `c`, by its last step `k`; null if they are live before the deadline. */
 export const countsAsOf = (
   sql: SqlClient.SqlClient,
   steps: Option.Option<CountSteps>,

@@ -1,7 +1,4 @@
-/**
- * Makes the terms of a new macro challenge: the requested ones, or terms computed from the earlier first prints of the
- * series.
- */
+/** Makes the terms of a new macro challenge: the requested ones, or terms computed from the earlier first prints of the series. */
 import { BigDecimal, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { decimalStep, edgesOfCategories, minSurprises, referenceScale } from "../../../scoring/macro.ts"

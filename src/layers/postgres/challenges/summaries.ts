@@ -57,10 +57,7 @@ export const makeSummaries = Effect.gen(function* () {
     s.result, s.actual_value::float8 as actual_value, ${outcomeNameOf(sql)} as outcome_name,
     c.categories is not null as is_ordered, c.unit`
 
-  /**
-   * The joins that `summaryColumns` reads, for the challenges `c` of a page. The latest price may come from any of
-   * several sources.
-   */
+  /** The joins that `summaryColumns` reads, for the challenges `c` of a page. The latest price may come from any of several sources. */
   const summaryJoins = (now: DateTime.Utc) => sql`
     cross join lateral (select name from targets where key = c.target limit 1) t
     left join lateral (select title from events where id = c.event_id limit 1) e on true

@@ -162,9 +162,7 @@ const steps = Struct.keys(ladderHours).map((kind) => [kind, ladderHours[kind]] a
 
 const Priced = Schema.Struct({ target: Schema.String, price: Schema.Finite })
 
-/**
- * Plans questions that end 1, 4 and 24 hours after their deadline, on every target whose price of the hour is known.
- */
+/** Plans questions that end 1, 4 and 24 hours after their deadline, on every target whose price of the hour is known. */
 export const makeLadderPlans = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings

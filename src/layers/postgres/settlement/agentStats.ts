@@ -100,10 +100,7 @@ export const toPublic = (row: typeof StatsRow.Type) => {
   }
 }
 
-/**
- * A statement takes at most this many agents. Its sort and its pages stay in memory, and other statements run in
- * between.
- */
+/** A statement takes at most this many agents. Its sort and its pages stay in memory, and other statements run in between. */
 const agentsPerStatement = 10_000
 
 const PageRow = Schema.Struct({ agents: Schema.Int, last: Schema.NullOr(Schema.String) })

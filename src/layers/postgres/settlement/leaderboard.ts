@@ -148,10 +148,7 @@ const suspended = "(select id from agents where suspended_at is not null)"
 /** The last rank that is counted, from the top of the board. */
 export const maxRank = 10_000
 
-/**
- * The condition of a row of `agent_skill` that has a rank over all: its agent is claimed and has at least this many
- * days.
- */
+/** The condition of a row of `agent_skill` that has a rank over all: its agent is claimed and has at least this many days. */
 export const isRanked = (sql: SqlClient.SqlClient, minDays: number) => sql`
   board = 'global' and verified and days >= ${minDays}::int and agent_id not in ${sql.literal(suspended)}`
 
@@ -166,9 +163,7 @@ export const rankOf = (sql: SqlClient.SqlClient, minDays: number, max = maxRank)
 /** A change of rank looks back this many days. */
 const rankChangeDays = 7
 
-/**
- * The rank of an agent a week before the last counted day, or on the last counted day before that; null without one.
- */
+/** The rank of an agent a week before the last counted day, or on the last counted day before that; null without one. */
 export const rankBefore = (sql: SqlClient.SqlClient, agentId: Statement.Fragment) => sql`
   (select rank from agent_ranks
     where agent_id = ${agentId}

@@ -201,9 +201,7 @@ const makeSettlePriceEvents = Effect.gen(function* () {
        order by c.resolve_at, c.id
        limit ${limit}`)
 
-  /**
-   * The candles that count among those known in time: a candle that is known after the wait has ended settles nothing.
-   */
+  /** The candles that count among those known in time: a candle that is known after the wait has ended settles nothing. */
   const knownCandles = Effect.fnUntraced(function* (
     due: DuePriceEvent,
     input: Input,

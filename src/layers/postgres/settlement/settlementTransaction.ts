@@ -7,9 +7,7 @@ import { boundTime, withStatementTimeout } from "../sql.ts"
 /** Settlements take turns under this lock, since two that score the same agents could deadlock. */
 const settlementLock = 4_280_771_002n
 
-/**
- * Counting skill reads only scores of days that are over, so it has a lock of its own, and no settlement waits for it.
- */
+/** Counting skill reads only scores of days that are over, so it has a lock of its own, and no settlement waits for it. */
 const skillLock = 4_280_771_022n
 
 /** Makes a transaction that runs alone under its lock, with the time and the plans that a million predictions need. */

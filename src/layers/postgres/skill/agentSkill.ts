@@ -1,6 +1,4 @@
-/**
- * The stored sums of skill and evidence, to which each settlement day adds once it is over (src/scoring/evidence.ts).
- */
+/** The stored sums of skill and evidence, to which each settlement day adds once it is over (src/scoring/evidence.ts). */
 import { DateTime, Effect } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { level, maxBet, maxLambda, volumeDecay } from "../../../scoring/evidence.ts"
@@ -90,10 +88,7 @@ export const countAnswerable = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
      where c.board = k.board and c.day = k.day and c.total <> k.total`)
 })
 
-/**
- * Each day of an agent on a board as `addDay` adds it to the evidence, after the stored sums of `agent_skill` or from
- * nothing.
- */
+/** Each day of an agent on a board as `addDay` adds it to the evidence, after the stored sums of `agent_skill` or from nothing. */
 const daysOf = (
   sql: SqlClient.SqlClient,
   days: Days,

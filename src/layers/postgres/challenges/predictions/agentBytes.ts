@@ -26,10 +26,7 @@ export const budgetOf = (sql: SqlClient.SqlClient, budgets: Budgets) => sql`
            case when p.is_provisional then ${budgets.provisionalAnswerBytes}::int else ${budgets.answerBytes}::int end as max_bytes
       from (select a.claimed_at is null and a.reference is null as is_provisional) p) budget`
 
-/**
- * The day under which a moment counts, never ahead of the database's: bytes of a later day would block the agent until
- * then.
- */
+/** The day under which a moment counts, never ahead of the database's: bytes of a later day would block the agent until then. */
 export const dayOf = (sql: SqlClient.SqlClient, moment: string) =>
   sql.literal(`(least(${moment}, database_time()) at time zone 'UTC')::date`)
 

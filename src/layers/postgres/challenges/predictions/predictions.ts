@@ -60,9 +60,7 @@ export interface NewRecord {
   readonly owed: ReadonlyArray<Use>
 }
 
-/**
- * The part of an answer that a recently seen instance could not score; null if every instance could score all of it.
- */
+/** The part of an answer that a recently seen instance could not score; null if every instance could score all of it. */
 type Unread = "forms" | "ties" | null
 
 interface Item extends NewRecord {
@@ -155,10 +153,7 @@ const rowOf = (item: Item) => {
   }
 }
 
-/**
- * An agent appears at most once for a challenge among the items; a row of the answer is an `Outcome`, in the order of the
- * items.
- */
+/** An agent appears at most once for a challenge among the items; a row of the answer is an `Outcome`, in the order of the items. */
 const recordPredictions = (
   sql: SqlClient.SqlClient,
   items: Arr.NonEmptyReadonlyArray<Item>,
@@ -394,10 +389,7 @@ const recordingOf = (item: NewRecord, result: Outcome): Recording | undefined =>
 
 const keyOf = ({ agentId, challengeId }: NewRecord): string => `${agentId} ${challengeId.toLowerCase()}`
 
-/**
- * Records predictions, in batches with those of other callers. Predictions of one agent on one challenge follow each
- * other.
- */
+/** Records predictions, in batches with those of other callers. Predictions of one agent on one challenge follow each other. */
 export const makeRecordPredictions = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
