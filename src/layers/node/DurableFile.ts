@@ -31,6 +31,18 @@ export const writePrivate = Effect.fnUntraced(function* (path: string, content: 
   yield* sync(dirname(path))
 }, Effect.scoped)
 
+/** Makes a private file if there is none. It is linked to its name once complete, so it is never partial and two starts agree on one. */
+export const makeOnce = Effect.fnUntraced(function* (path: string, content: string) {
+  const fs = yield* FileSystem.FileSystem
+  if (yield* fs.exists(path)) return
+  const aside = asideOf(path)
+  yield* writePrivate(aside, content)
+  yield* Effect.ensuring(
+    Effect.ignore(fs.link(aside, path)),
+    Effect.ignore(fs.remove(aside, { force: true }))
+  )
+})
+
 /** Removes temporary files that a killed process left while it wrote one of these files. */
 export const removeLeftovers = Effect.fnUntraced(function* (directory: string, names: ReadonlyArray<string>) {
   const fs = yield* FileSystem.FileSystem
@@ -44,10 +56,7 @@ export const removeLeftovers = Effect.fnUntraced(function* (directory: string, n
   }
 })
 
-/**
- * The secret in the file `name`, made if there is none. `given` takes precedence and is not stored. The temporary file is linked to its
- * name, so that it is never partial and two starts agree on one.
- */
+/** The secret in the file `name`, made if there is none. `given` takes precedence and is not stored. */
 export const secretFile = Effect.fn("secretFile")(function* (
   directory: string,
   name: string,
@@ -57,15 +66,7 @@ export const secretFile = Effect.fn("secretFile")(function* (
   const path = (yield* Path.Path).join(directory, name)
   if (Option.isSome(given)) return { secret: given.value, path: Option.none<string>() }
   const text = yield* Effect.gen(function* () {
-    if (!(yield* fs.exists(path))) {
-      const aside = asideOf(path)
-      yield* fs
-        .writeFileString(aside, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600, flag: "wx" })
-        .pipe(
-          Effect.andThen(Effect.ignore(fs.link(aside, path))),
-          Effect.ensuring(Effect.ignore(fs.remove(aside, { force: true })))
-        )
-    }
+    yield* makeOnce(path, `${randomBytes(32).toString("base64url")}\n`)
     return yield* fs.readFileString(path)
   }).pipe(
     Effect.mapError(

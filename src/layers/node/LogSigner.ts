@@ -2,7 +2,6 @@
  * The log's key and the signer state as files in the data directory. A setting may give the key instead; an instance that only
  * serves requests neither reads nor makes it. Every instance has a signer state.
  */
-import { randomBytes } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { Effect, FileSystem, Layer, Option, Path, Ref, Schema } from "effect"
 import { rootCause } from "../../services/domain/errors.ts"
@@ -10,7 +9,7 @@ import { anyServer, LogSigner, SignerUnusable } from "../../services/LogSigner.t
 import type { Checkpoint, LogKeys, SignerState } from "../../services/LogSigner.ts"
 import { logKeys, makeLogKey, parseLogKey } from "./logKeys.ts"
 import { parseCheckpoint, parseCheckpointText } from "../crypto/signedNote.ts"
-import { removeLeftovers, writePrivate } from "./DurableFile.ts"
+import { makeOnce, removeLeftovers, writePrivate } from "./DurableFile.ts"
 
 const Stored = Schema.fromJsonString(
   Schema.Struct({
@@ -65,16 +64,9 @@ export const layer = (options: {
         new SignerUnusable({ message: `${what}: ${rootCause(error).message}` })
       yield* removeLeftovers(options.directory, ["log-key", "log-seen", "token-secret", "admin-token"])
 
-      /** Written aside and linked to its name, so that it is never partial and two starts agree on one. */
-      const made = Effect.gen(function* () {
-        const aside = `${keyFile}.${randomBytes(6).toString("hex")}`
-        yield* fs.makeDirectory(options.directory, { recursive: true })
-        yield* writePrivate(aside, makeLogKey())
-        yield* Effect.ensuring(Effect.ignore(fs.link(aside, keyFile)), Effect.ignore(fs.remove(aside)))
-      })
-
       const kept = Effect.gen(function* () {
-        if (!(yield* fs.exists(keyFile))) yield* made
+        yield* fs.makeDirectory(options.directory, { recursive: true })
+        yield* makeOnce(keyFile, makeLogKey())
         return parseLogKey(yield* fs.readFileString(keyFile))
       }).pipe(
         Effect.provideService(FileSystem.FileSystem, fs),
