@@ -107,7 +107,7 @@ export const enrol = Effect.fn("demo.enrol")(function* (
     return active.items.find(({ id }) => id === challengeId)
   })
 
-  const send = (challengeId: string, payload: Said) =>
+  const send = (challengeId: string, payload: PredictionContent) =>
     client.arena.predict({ params: { challenge_id: challengeId }, headers: {}, payload })
 
   /** Reads the challenge, remembers its open price, and predicts; undefined if it is too late. */
@@ -120,7 +120,7 @@ export const enrol = Effect.fn("demo.enrol")(function* (
   })
 
   /** Reads the others' counts and lowers its confidence if it is alone. */
-  const reconsider = Effect.fnUntraced(function* (challengeId: string, prediction: Said) {
+  const reconsider = Effect.fnUntraced(function* (challengeId: string, prediction: PredictionContent) {
     const challenge = yield* find(challengeId)
     if (challenge === undefined || !isAlone(prediction.direction, challenge)) return undefined
     const answer = yield* send(challengeId, lessConfident(prediction))
@@ -148,8 +148,7 @@ export type Agent = Effect.Success<ReturnType<typeof enrol>>
 
 export type Sent = PredictionAnswer
 
-/** The content of a prediction. */
-interface Said {
+interface PredictionContent {
   readonly direction: Direction
   readonly confidence: number
   readonly reasoning?: string
@@ -242,7 +241,11 @@ const recordOf = ({ call }: Strategy, prices: ReadonlyArray<number>, deadZone: n
 
 const rounded = (share: number): number => Math.round(share * 100) / 100
 
-export const predict = (strategy: Strategy, prices: ReadonlyArray<number>, deadZone: number): Said => {
+export const predict = (
+  strategy: Strategy,
+  prices: ReadonlyArray<number>,
+  deadZone: number
+): PredictionContent => {
   const { because, direction } = strategy.call(prices, deadZone)
   const { right, share, tried } = recordOf(strategy, prices, deadZone)
   return {
@@ -272,7 +275,7 @@ export const isAlone = (direction: Direction, counts: Counts): boolean => {
 const loneConfidence = 0.7
 
 /** The same direction with less confidence. */
-export const lessConfident = (prediction: Said): Said => ({
+export const lessConfident = (prediction: PredictionContent): PredictionContent => ({
   direction: prediction.direction,
   confidence: rounded(prediction.confidence * loneConfidence),
   reasoning: `${prediction.reasoning ?? ""} More agents say otherwise, so less surely.`.trim(),

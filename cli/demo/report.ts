@@ -8,7 +8,7 @@ import type { Game, Settled } from "./play.ts"
 
 const labelWidth = 16
 const priceWidth = 8
-const saidWidth = 15
+const predictionWidth = 15
 
 const changeOf = (open: number, close: number): string => {
   const percent = (close / open - 1) * 100
@@ -19,7 +19,7 @@ export const heading = (agents: ReadonlyArray<Agent>): string =>
   [
     "hour".padEnd(labelWidth),
     "open".padStart(priceWidth),
-    ...agents.map(({ name }) => name.padEnd(saidWidth)),
+    ...agents.map(({ name }) => name.padEnd(predictionWidth)),
     "close".padStart(priceWidth),
     "move".padStart(8),
     "result"
@@ -28,14 +28,14 @@ export const heading = (agents: ReadonlyArray<Agent>): string =>
 const verdicts = { right: "✓", wrong: "✗" }
 
 /** An agent's prediction in the public results. */
-const said = (agent: Agent, round: Settled): string => {
+const predictionText = (agent: Agent, round: Settled): string => {
   const found = Option.getOrUndefined(round.results)?.predictions.find(
     ({ agent_id }) => agent_id === agent.id
   )
-  if (found === undefined) return "too late".padEnd(saidWidth)
+  if (found === undefined) return "too late".padEnd(predictionWidth)
   const revised = (round.sent.get(agent.id)?.revision_count ?? 0) > 0 ? "r" : ""
   const verdict = found.is_correct === true ? verdicts.right : verdicts.wrong
-  return `${found.direction} ${found.confidence?.toFixed(2)}${revised} ${verdict}`.padEnd(saidWidth)
+  return `${found.direction} ${found.confidence?.toFixed(2)}${revised} ${verdict}`.padEnd(predictionWidth)
 }
 
 export const roundLine = (agents: ReadonlyArray<Agent>, round: Settled): string => {
@@ -45,7 +45,7 @@ export const roundLine = (agents: ReadonlyArray<Agent>, round: Settled): string 
   return [
     label,
     String(open_price).padStart(priceWidth),
-    ...agents.map((agent) => said(agent, round)),
+    ...agents.map((agent) => predictionText(agent, round)),
     String(close_price ?? "-").padStart(priceWidth),
     close_price === null || open_price === null ? "-" : changeOf(open_price, close_price).padStart(8),
     result ?? "-"

@@ -37,7 +37,7 @@ import type { Snapshot } from "./GatewayConfig.ts"
 const json = "application/json; charset=utf-8"
 const eventStream = "text/event-stream; charset=utf-8"
 
-/** A part of the tokens has a price only if it differs. */
+/** Shows the price of a part of the tokens only if it differs from the price of the whole. */
 const pricesOf = (price: TokenPrice): Readonly<Record<string, number>> => {
   const { cacheWrite, cacheWriteLong, cachedInput, image, input, output, reasoning } = price
   return {

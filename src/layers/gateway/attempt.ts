@@ -116,7 +116,7 @@ export const attempt = (exchange: Exchange): Effect.Effect<Outcome> =>
       Effect.ensuring(
         Effect.sync(() => {
           timer.interruptUnsafe()
-          deadline.cancellation.abort(isOver)
+          deadline.cancellation.abort(attemptOver)
         })
       )
     )
@@ -154,14 +154,14 @@ const forget = (state: CallState) => {
 }
 
 /** The errors are shared, because making an error takes a stack trace. */
-const isOver = new Error("the attempt is over")
-const isLate = new Error("the provider was silent for too long")
+const attemptOver = new Error("the attempt is over")
+const providerSilent = new Error("the provider was silent for too long")
 
 /** Each attempt has one timer, which checks again when the deadline has moved. Racing each read would cost more than the read. */
 const cancelInTime = Effect.fnUntraced(function* (deadline: Deadline) {
   for (;;) {
     const left = deadline.at - (yield* Clock.currentTimeMillis)
-    if (left <= 0) return deadline.cancellation.abort(isLate)
+    if (left <= 0) return deadline.cancellation.abort(providerSilent)
     yield* Effect.sleep(Math.min(left, deadline.timeouts.idle))
   }
 })
@@ -218,7 +218,7 @@ const tryUpstream = <A>(signal: AbortSignal, ask: () => Promise<A>): Effect.Effe
   Effect.tryPromise({
     try: ask,
     catch: (error) => {
-      if (signal.reason === isLate) return failure("timeout")
+      if (signal.reason === providerSilent) return failure("timeout")
       return failure(isConnecting(error) ? "connect" : "ended")
     }
   })

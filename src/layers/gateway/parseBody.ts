@@ -58,13 +58,13 @@ interface Found {
 }
 
 /** Inspects a value that is not too deep. */
-const look = (value: unknown, found: Found): void => {
-  if (Array.isArray(value)) for (const each of value) look(each, found)
+const inspect = (value: unknown, found: Found): void => {
+  if (Array.isArray(value)) for (const each of value) inspect(each, found)
   else if (isObject(value)) {
     for (const name of Object.keys(value)) {
       found.members += 1
       if (name === "cache_control") found.cacheMark = true
-      look(value[name], found)
+      inspect(value[name], found)
     }
   }
 }
@@ -147,7 +147,7 @@ export const parse = (received: Uint8Array): Result.Result<Parsed, Rejected> => 
   if (body === undefined) return faulty(text, "Malformed JSON")
   if (!isObject(body)) return whole("Expected a JSON object.")
   const found: Found = { members: 0, cacheMark: false }
-  look(body, found)
+  inspect(body, found)
   if (written !== found.members) return faulty(text, "Expected each member once")
   return Result.succeed({ bytes, body, writesCache: found.cacheMark })
 }

@@ -30,9 +30,13 @@ const maxMessageLength = 1000
 
 /** Removes the provider's key and address, and identifiers of the operator's account. */
 export const rejectionIn = (bytes: Uint8Array, provider: ProviderSetting): Rejection => {
-  const said = saidIn(parsedJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()))
-  const { message, param } = wordsOf(said)
-  const codes = [said.code, said.status, ...objectsIn(said.details).map(({ reason }) => reason)].map(textOf)
+  const error = errorObjectIn(
+    parsedJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+  )
+  const { message, param } = wordsOf(error)
+  const codes = [error.code, error.status, ...objectsIn(error.details).map(({ reason }) => reason)].map(
+    textOf
+  )
   // A provider may quote the caller's own words.
   const own = message.replaceAll(/(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g, "")
   const accountFault = accountFaultIn(own, codes)
@@ -44,14 +48,14 @@ export const rejectionIn = (bytes: Uint8Array, provider: ProviderSetting): Rejec
     message:
       withoutAccount(message.slice(0, 8 * maxMessageLength), provider).slice(0, maxMessageLength) ||
       "The provider refused the request.",
-    code: isTooLong ? contextLengthCode : wordIn(said.code),
-    type: wordIn(said.type),
+    code: isTooLong ? contextLengthCode : wordIn(error.code),
+    type: wordIn(error.type),
     param: param === null ? null : withoutAccount(param, provider)
   }
 }
 
 /** The object with the message: chat completions and messages have it in `error`, vLLM and FastAPI at the top. */
-const saidIn = (body: unknown): JsonObject => {
+const errorObjectIn = (body: unknown): JsonObject => {
   // Gemini's compatible address answers a list.
   const whole: unknown = Array.isArray(body) ? body[0] : body
   if (!isObject(whole)) return {}
@@ -60,7 +64,7 @@ const saidIn = (body: unknown): JsonObject => {
   // OpenRouter quotes the provider behind it.
   const { metadata } = whole.error
   const raw = isObject(metadata) ? parsedJson(textOf(metadata.raw)) : undefined
-  return isObject(raw) || Array.isArray(raw) ? saidIn(raw) : whole.error
+  return isObject(raw) || Array.isArray(raw) ? errorObjectIn(raw) : whole.error
 }
 
 interface Words {

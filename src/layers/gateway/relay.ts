@@ -1,4 +1,4 @@
-/** Relays requests and answers: with only the model's name changed if client and provider have one style, otherwise translated. */
+/** Relays requests and answers: almost unchanged if client and provider have one style, otherwise translated. */
 import { Result } from "effect"
 import { styleOf } from "../../services/Gateway.ts"
 import type { Endpoint, Style } from "../../services/Gateway.ts"

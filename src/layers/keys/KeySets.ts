@@ -114,7 +114,7 @@ export const make = Effect.fnUntraced(function* (
   const cache = new Map<string, CachedKeys>()
   const underWay = new Map<string, Deferred.Deferred<void>>()
 
-  /** Evicts the least recently used set. */
+  /** Caches a set, and evicts the least recently used one above the maximum. */
   const remember = (url: string, what: CachedKeys) => {
     cache.delete(url)
     cache.set(url, what)

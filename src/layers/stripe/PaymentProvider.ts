@@ -34,13 +34,13 @@ const unavailable = () =>
 
 /** Describes an error without the request, which the library's errors contain. */
 const aboutError = (error: unknown) => {
-  const said = (name: string, otherwise = "none") =>
+  const memberText = (name: string, otherwise = "none") =>
     Predicate.hasProperty(error, name) ? String(error[name] ?? otherwise) : otherwise
   return {
-    kind: said("type", "unknown"),
-    code: said("code"),
-    status: said("statusCode"),
-    stripe_request: said("requestId")
+    kind: memberText("type", "unknown"),
+    code: memberText("code"),
+    status: memberText("statusCode"),
+    stripe_request: memberText("requestId")
   }
 }
 

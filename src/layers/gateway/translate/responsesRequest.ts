@@ -240,7 +240,7 @@ interface Turn {
 }
 
 const addTo = (turn: Turn, kind: Kind, item: JsonObject, path: string) => {
-  if (kind === "assistant") turn.content.push(saidIn(item.content, `${path}.content`))
+  if (kind === "assistant") turn.content.push(assistantTextIn(item.content, `${path}.content`))
   else if (kind === "function_call") {
     turn.calls.push({
       id: expectedText(item.call_id, `${path}.call_id`),
@@ -271,7 +271,7 @@ const messageOf = ({ calls, content, thinking, thought }: Turn): ReadonlyArray<J
   ]
 }
 
-const saidIn = (content: Json | undefined, path: string): string => {
+const assistantTextIn = (content: Json | undefined, path: string): string => {
   if (typeof content === "string") return content
   return expectedList(content, path, contentExpected)
     .map((part, index) => {
