@@ -6,7 +6,7 @@ import { countedAddress } from "../services/RateLimiter.ts"
 export const CurrentRequest = Context.Reference<{
   readonly requestId: string
   readonly address: string
-  /** Whether the request counts towards a limit of `RateLimiter`; the edge counts all others (`UnidentifiedLimit`). */
+  /** True if the request counts towards a limit of `RateLimiter`. The edge counts all others (`UnidentifiedLimit`). */
   isCounted: boolean
 }>("auspex/http/CurrentRequest", {
   defaultValue: () => ({ requestId: "none", address: "unknown", isCounted: true })
@@ -26,7 +26,7 @@ const parsed = (text: string): NetAddress.IpAddress | undefined => {
   return Result.isSuccess(withPort) ? NetAddress.toCanonical(withPort.success.address) : undefined
 }
 
-/** The client's address. X-Forwarded-For counts only from the proxies of AUSPEX_TRUSTED_PROXIES. */
+/** Finds the address of a client. Only the proxies of AUSPEX_TRUSTED_PROXIES may name it by X-Forwarded-For. */
 export const trustedProxies = (networks: ReadonlyArray<string>) => {
   const proxies = networks.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
   const isProxy = (address: NetAddress.IpAddress) =>
@@ -42,7 +42,7 @@ export const trustedProxies = (networks: ReadonlyArray<string>) => {
     if (forwardedFor === undefined || !isTrusted(peer)) return peer
     const hops = forwardedFor.split(",").map((hop) => parsed(hop.trim()))
     const last = hops.findLastIndex((hop) => hop === undefined || !isProxy(hop))
-    // All hops are proxies, so the first of them is the client.
+    // If all hops are proxies, the first one is the client.
     const client = hops[Math.max(last, 0)]
     return client === undefined ? peer : NetAddress.formatIp(client)
   }

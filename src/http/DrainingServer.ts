@@ -86,7 +86,7 @@ export class DrainingServer extends Server {
     this.#limits = limits
     this.maxConnections = limits.maxConnections
     this.on("drop", (dropped) => limits.onClosed("connections", countedAddress(dropped?.remoteAddress ?? "")))
-    // Node fires this event when nothing was sent or received for the whole time, so never for a slow reader.
+    // Node fires `timeout` when nothing was sent or received for the whole time, so never for a slow reader.
     this.timeout = limits.stallTimeout
     this.on("timeout", (socket) => this.#idle(socket))
     const looking = setInterval(() => this.#shed(), 1000).unref()
@@ -245,7 +245,7 @@ const maxUnreadOfAll = 256 * 1024 * 1024
 
 const closedTotal = Metric.counter("http_connections_closed_total", {
   description:
-    "Connections that were refused or cut off: connections, address (as many as there may be, or as one address may have), pipelining, unread",
+    "Connections closed for a limit, by why: connections (too many in all), address (too many of one), pipelining, unread",
   incremental: true
 })
 
@@ -329,6 +329,6 @@ type Listening = Parameters<typeof NodeHttpServer.layer>[1] & {
   readonly progress?: (() => string) | undefined
 }
 
-/** Listens on this server. */
+/** The listening server, with its limits. */
 export const listening = (options: Listening) =>
   Layer.unwrap(Effect.map(makeNodeServer(options), (server) => NodeHttpServer.layer(() => server, options)))

@@ -63,9 +63,9 @@ export const chosenCoding = (acceptEncoding: string | undefined): Coding | undef
       return [name, quality(parameters)] as const
     })
   )
-  const liking = (coding: Coding) => accepted.get(coding) ?? accepted.get("*") ?? 0
-  const [best] = codings.toSorted((a, b) => liking(b) - liking(a))
-  return best !== undefined && liking(best) > 0 && liking(best) >= (accepted.get("identity") ?? 0)
+  const weightOf = (coding: Coding) => accepted.get(coding) ?? accepted.get("*") ?? 0
+  const [best] = codings.toSorted((a, b) => weightOf(b) - weightOf(a))
+  return best !== undefined && weightOf(best) > 0 && weightOf(best) >= (accepted.get("identity") ?? 0)
     ? best
     : undefined
 }

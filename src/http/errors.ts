@@ -15,7 +15,7 @@ export const errorStatus = (error: unknown): number => {
   return Predicate.hasProperty(error, "error") ? errorStatus(error.error) : 500
 }
 
-/** A write with such a status counts as refused; 503 does not, because a busy or lost database is not the client's fault. */
+/** Tests whether a write answered with this status counts as refused. 503 does not: a busy or lost database is not the client's fault. */
 export const isRefusal = (status: number): boolean => status >= 400 && status !== 503
 
 interface ApiError {

@@ -117,7 +117,7 @@ const missingIn = (ast: SchemaAST.AST, issue: SchemaIssue.Issue): string | undef
     : `Missing; ${expected(member.type).replace("Expected", "expected")}`
 }
 
-/** Describes the encoded value of a schema. Schemas have no names here. */
+/** Describes a schema by its encoded values, not by its name. */
 const expected = (ast: SchemaAST.AST): string => {
   const kinds = [...new Set(alternatives(ast))]
   const last = kinds.at(-1) ?? "a valid value"

@@ -72,7 +72,7 @@ const varied = (vary = ""): string =>
 
 /**
  * The answer in the encoding that the client accepts, or 304 if the client has it. ETags are strong, so each encoding has
- * its own. Never for an answer that holds a secret beside text of others: its compressed length would reveal the secret
+ * its own. Never use it for an answer that holds a secret beside text of others: its compressed length would reveal the secret
  * (BREACH).
  */
 export const negotiated = (request: Request, response: Response): Effect.Effect<Response> => {

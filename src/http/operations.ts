@@ -18,7 +18,7 @@ export class Operations extends Context.Service<
   {
     /** The listener's address; null if it is turned off. */
     readonly url: string | null
-    /** After the start this service answers the readiness. */
+    /** Sets the service that answers for readiness after the start. */
     readonly attend: (health: Health["Service"]) => Effect.Effect<void>
   }
 >()("auspex/http/Operations") {}
@@ -33,7 +33,7 @@ const nothingThere = HttpServerResponse.jsonUnsafe(
   { status: 404 }
 )
 
-/** Without a router: layers are built once, so a router here would be the public one. */
+/** Answers without a router: layers are built once, so a router here would be the public one. */
 const served = (progress: () => string) =>
   Layer.effect(
     Operations,

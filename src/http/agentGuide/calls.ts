@@ -27,7 +27,7 @@ export interface Call {
   readonly scope: Scope | undefined
   readonly limit: LimitName | undefined
   readonly summary: string
-  /** Successes with the shape of their body; empty without one. */
+  /** The successful answers. The shape of an answer without a JSON body is empty. */
   readonly answers: ReadonlyArray<{ readonly status: string; readonly shape: string }>
 }
 

@@ -30,7 +30,7 @@ export const asking = Effect.map(CurrentAgent, ({ agentId, epoch }) => ({
   epoch
 }))
 
-/** Bearer token, site, X-Agent-Id, then the scope the endpoint requires. */
+/** Checks the bearer token, its site, X-Agent-Id, and then the scope that the endpoint requires. */
 export class AgentAuthentication extends HttpApiMiddleware.Service<
   AgentAuthentication,
   { provides: CurrentAgent }

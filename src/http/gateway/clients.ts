@@ -22,13 +22,13 @@ export const gatewayPaths = {
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** Only clients of messages send `anthropic-version`. */
-export const styleSaid = (headers: Headers): Style =>
+/** The style of a client by its headers: only clients of messages send `anthropic-version`. */
+export const styleOfClient = (headers: Headers): Style =>
   headers["anthropic-version"] === undefined ? "openai" : "anthropic"
 
 const isWithin = (path: string, above: string): boolean => path === above || path.startsWith(`${above}/`)
 
-/** A path with one of these segments was meant as a call of a model, with whatever base address. */
+/** A path with one of these segments is meant as a model call, whatever the client's base address. */
 const openaiCalls = new Set(["completions", "embeddings", "responses"])
 
 /** The style of errors at a path, even an unknown one; undefined outside of the gateway. */
@@ -40,7 +40,7 @@ export const styleAt = (path: string, headers: Headers): Style | undefined => {
   const isModel = isWithin(path, gatewayPaths.models)
   if (!isModel && segments.some((each) => openaiCalls.has(each))) return "openai"
   if (!isModel && segments.includes("messages")) return "anthropic"
-  return first === "v1" || segments.includes("models") ? styleSaid(headers) : undefined
+  return first === "v1" || segments.includes("models") ? styleOfClient(headers) : undefined
 }
 
 /** The one credential of a request; undefined if it has none. */

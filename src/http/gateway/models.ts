@@ -18,7 +18,7 @@ import {
   isGatewayKey,
   neitherDetail,
   requiredCredential,
-  styleSaid
+  styleOfClient
 } from "./clients.ts"
 
 type Reader = Pick<KeyHolder, "agentId" | "allowedModels">
@@ -63,7 +63,7 @@ export const layer = HttpRouter.use(
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         const { requestId } = yield* CurrentRequest
-        const style = styleSaid(request.headers)
+        const style = styleOfClient(request.headers)
         const models = Effect.gen(function* () {
           const allowed = yield* reader(request)
           const offers = yield* gateway.models

@@ -155,7 +155,7 @@ const answersHandlers = HttpApiBuilder.group(
           if (isRefusal(status)) refused[wasTried ? "tried" : "untried"] += 1
           return refusedItem(sent, status, failure)
         })
-        // A batch whose items were all over the limit fails as a whole, so that it counts and its answer is not stored.
+        // A batch whose items all exceed a limit fails as a whole. It then counts as a refused write, and its answer is not stored.
         const soonest = Arr.sortWith(limited, ({ retry_after }) => retry_after, Order.Number)[0]
         if (soonest !== undefined && limited.length === predictions.length) {
           conclude(refused.tried)

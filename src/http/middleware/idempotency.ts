@@ -28,7 +28,7 @@ const unquoted = (key: string): string => (key.startsWith('"') ? key.slice(1, -1
 const bodyOf = (response: HttpServerResponse.HttpServerResponse): string =>
   response.body._tag === "Uint8Array" ? Buffer.from(response.body.body).toString("utf8") : ""
 
-/** A hash with a prefix, because registration keys are stored briefly; it cannot equal an administrator's key, which holds no space. */
+/** The stored form of a registration's key. An administrator's key has no space, so the two are never equal. */
 const registrationKey = (address: string) => (key: string) =>
   `register ${hash("sha256", `${address}\n${key}`)}`
 
