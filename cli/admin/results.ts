@@ -203,7 +203,7 @@ export const amendPriceEvent = Command.make(
   {
     id: challengeId,
     closePrice: Flag.Finite("close-price").pipe(
-      Flag.withDescription("The close of a threshold, or the price nearest to a barrier's level"),
+      Flag.withDescription("The close of a threshold or range, or the price nearest to a barrier's level"),
       Flag.optional
     ),
     value: Flag.Finite("value").pipe(
