@@ -6,7 +6,7 @@ import type { PriceEvent } from "../../src/services/domain/Challenge.ts"
 import { eachLevel, inWords, levelNames } from "../../src/services/domain/kinds.ts"
 import { moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
-import { amendPriceEvent, results } from "./results.ts"
+import { amendPriceEvent, levelsOf, results } from "./results.ts"
 import { Session, instantOf, pageFlags, pageQueryOf } from "./session.ts"
 
 const columns: ReadonlyArray<Column<PriceEvent>> = [
@@ -30,7 +30,7 @@ const details = (event: PriceEvent): string =>
     ["deadline", utc(event.deadline)],
     ...(event.window_from === null ? [] : [["window from", utc(event.window_from)] as const]),
     ["resolves", utc(event.resolve_at)],
-    ...levelNames.flatMap((name) => (event[name] === null ? [] : [[name, event[name]] as const])),
+    ...levelsOf(event),
     ...(event.reference_scale === null ? [] : [["reference scale", event.reference_scale] as const]),
     ["outcome", event.result ?? event.actual_value],
     ["criteria", event.resolution_criteria ?? null],

@@ -3,6 +3,8 @@ import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { Amendment, SettledChallenge } from "../../src/services/Amendments.ts"
 import { Results } from "../../src/services/Arenas.ts"
+import { levelNames, numberKinds } from "../../src/services/domain/kinds.ts"
+import type { Levels } from "../../src/services/domain/kinds.ts"
 import { counted, decimals, moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
 import { Session, pageFlags, pageQueryOf } from "./session.ts"
@@ -52,7 +54,11 @@ const rangeOf = ({ bins }: Shown, index: number | null): string | null => {
 }
 
 const isNumeric = ({ kind, type }: Shown): boolean =>
-  type === "macro" || kind === "numeric_close" || kind === "count_days"
+  type === "macro" || numberKinds.some((name) => name === kind)
+
+/** The prices that a question names: a level, or the ends of a range. */
+export const levelsOf = (question: Levels<number | null>) =>
+  levelNames.flatMap((name) => (question[name] === null ? [] : [[name, question[name]] as const]))
 
 const statsOf = (found: Shown): ReadonlyArray<Field> => {
   if (found.type === "macro") {
@@ -70,7 +76,7 @@ const statsOf = (found: Shown): ReadonlyArray<Field> => {
   }
   return [
     ["result", found.result],
-    found.type === "price_event" ? ["level", found.level] : ["open price", found.open_price],
+    ...(found.type === "price_event" ? levelsOf(found) : [["open price", found.open_price] as const]),
     [found.kind === "barrier" ? "nearest price" : "close price", found.close_price]
   ]
 }
