@@ -43,7 +43,7 @@ const webhookInterval = Duration.millis(500)
 const logInterval = Duration.seconds(1)
 /** A growing log has a checkpoint every second, and the newest should soon have its cosignatures. */
 const witnessInterval = Duration.millis(250)
-/** Questions are made ahead, so this is the maximum delay of only the very first one. */
+/** Questions are made ahead, so only the very first one may be this late. */
 const practiceInterval = Duration.seconds(5)
 const feedInterval = Duration.seconds(10)
 const measureInterval = Duration.seconds(15)
@@ -78,7 +78,7 @@ const start = Effect.gen(function* () {
   const witnesses = yield* Witnesses
   const idempotency = yield* Idempotency
   const instances = yield* Instances
-  // The difference is measured before the first run, so that the runs find the answer.
+  // The clocks are compared once before the first runs; otherwise each of these would compare them.
   yield* clocksAgree
   // A full batch is followed by the next at once.
   const sequence = Effect.repeat(sequencer.sequence, { while: (taken) => taken === maxPerPass })
@@ -151,10 +151,7 @@ const start = Effect.gen(function* () {
   )
 })
 
-/**
- * Settlement, skill, schedules, practice, published counts, mail, webhooks, the public log and its witnesses, grace windows, alerts
- * and housekeeping, for instances with the role `jobs`.
- */
+/** Runs the jobs that every instance with the role `jobs` has, whatever is configured. */
 export const layer = Layer.effectDiscard(start)
 
 /** Every instance watches its own clock, by a timer that does not depend on it. */
@@ -178,7 +175,7 @@ export const heartbeats = (self: Omit<Instance, "id">) =>
     })
   )
 
-/** Every instance wakes its own readers. */
+/** Every instance wakes the readers of notices that wait on it. */
 export const noticeWatch = Layer.effectDiscard(
   Effect.gen(function* () {
     const notices = yield* Notices
@@ -195,8 +192,8 @@ export const logWatch = Layer.effectDiscard(
 )
 
 /**
- * Asks the payment provider about checkouts that its messages did not report. It is for instances with the role `jobs`, if something
- * is sold.
+ * Asks the payment provider about checkouts whose end its messages did not report. The job is for instances with the role `jobs`, if
+ * something is sold.
  */
 export const checkouts = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -207,7 +204,7 @@ export const checkouts = Layer.effectDiscard(
 )
 
 /**
- * Fetches the feeds that are due. Their rows show the due ones and their current fetcher, so every replica may look. It is for
+ * Fetches the feeds that are due. Their rows show the due ones and those being fetched, so every replica may look. The job is for
  * instances with the role `jobs`, if there are feeds.
  */
 export const feeds = Layer.effectDiscard(
@@ -218,8 +215,8 @@ export const feeds = Layer.effectDiscard(
 )
 
 /**
- * Fetches the candles that are due. Candles end on the hour, so most ticks find nothing. It is for instances with the role `jobs`, if
- * there is a price source.
+ * Fetches the candles that are due. Candles end on the hour, so most ticks find nothing. The job is for instances with the role
+ * `jobs`, if there is a price source.
  */
 export const prices = Layer.effectDiscard(
   Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** Looks up the first prints of macro challenges: proposals for administrators, or values to settle by. */
+/** Looks up the first prints of macro challenges. They are proposals for administrators, or settle the challenges by themselves. */
 import { DateTime, Duration, Effect, Layer, Option, Result } from "effect"
 import { Scoring } from "../services/Scoring.ts"
 import { MacroProposals, MacroSource } from "../services/MacroSource.ts"
@@ -57,5 +57,5 @@ const start = Effect.gen(function* () {
   )
 })
 
-/** It is for instances with the role `jobs`, if there is a source of macro series. */
+/** The job is for instances with the role `jobs`, if there is a source of macro series. */
 export const layer = Layer.effectDiscard(start)

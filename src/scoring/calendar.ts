@@ -16,9 +16,7 @@
  * A day is the number of days since 1970-01-01, so that weeks are arithmetic and no time zone can interfere.
  */
 import { DateTime } from "effect"
-
-export const hour = 3_600_000
-export const day = 24 * hour
+import { day } from "./candles.ts"
 
 /** A session: its close settles the predictions made before it begins. Times are milliseconds since 1970. */
 interface Session {
@@ -100,7 +98,7 @@ const sessionOn = (target: string, dayNumber: number): Session | undefined => {
   }
 }
 
-/** No market is closed for longer than a long weekend. */
+/** The maximum number of days to look for a session: no market is closed for longer than a long weekend. */
 const maxRest = 10
 
 /** The next session that begins after `time`. */
@@ -233,22 +231,21 @@ export const nextMonday = (time: number): number => {
   return first + (Math.floor((time - first) / week) + 1) * week
 }
 
-const dayLength = 86_400_000
-
 /** A date as a day number. `month` counts from 1. */
 export const dayOf = (year: number, month: number, date: number): number =>
-  Date.UTC(year, month - 1, date) / dayLength
+  Date.UTC(year, month - 1, date) / day
 
 /** The text `2026-03-02` of a day number. */
-export const dateText = (day: number): string =>
-  DateTime.formatIsoDateUtc(DateTime.makeUnsafe(day * dayLength))
+export const dateText = (dayNumber: number): string =>
+  DateTime.formatIsoDateUtc(DateTime.makeUnsafe(dayNumber * day))
 
 /** The weekday, with 0 for Sunday. 1970-01-01 was a Thursday. */
-export const weekdayOf = (day: number): number => (((day + 4) % 7) + 7) % 7
+export const weekdayOf = (dayNumber: number): number => (((dayNumber + 4) % 7) + 7) % 7
 
 const [sunday, monday, thursday, friday, saturday] = [0, 1, 4, 5, 6]
 
-const yearOf = (day: number): number => DateTime.getPartUtc(DateTime.makeUnsafe(day * dayLength), "year")
+const yearOf = (dayNumber: number): number =>
+  DateTime.getPartUtc(DateTime.makeUnsafe(dayNumber * day), "year")
 
 /** The `count`th such weekday of a month. */
 const nth = (count: number, weekday: number, year: number, month: number): number => {
@@ -276,9 +273,9 @@ export const easterOf = (year: number): number => {
 }
 
 /** A holiday on a Saturday is observed on the Friday before, one on a Sunday on the Monday after. */
-const observed = (day: number): number => {
-  if (weekdayOf(day) === saturday) return day - 1
-  return weekdayOf(day) === sunday ? day + 1 : day
+const observed = (dayNumber: number): number => {
+  if (weekdayOf(dayNumber) === saturday) return dayNumber - 1
+  return weekdayOf(dayNumber) === sunday ? dayNumber + 1 : dayNumber
 }
 
 const firstJuneteenth = 2022
@@ -302,14 +299,14 @@ export const holidaysOf = (year: number): ReadonlyArray<number> => {
 }
 
 /** A weekday that is no holiday. */
-export const isTradingDay = (day: number): boolean => {
-  const weekday = weekdayOf(day)
-  return weekday >= monday && weekday <= friday && !holidaysOf(yearOf(day)).includes(day)
+export const isTradingDay = (dayNumber: number): boolean => {
+  const weekday = weekdayOf(dayNumber)
+  return weekday >= monday && weekday <= friday && !holidaysOf(yearOf(dayNumber)).includes(dayNumber)
 }
 
 /** The day before Independence Day, the day after Thanksgiving, and Christmas Eve, where they are trading days. */
-export const isShortDay = (day: number): boolean => {
-  const year = yearOf(day)
+export const isShortDay = (dayNumber: number): boolean => {
+  const year = yearOf(dayNumber)
   const candidates = [dayOf(year, 7, 3), nth(4, thursday, year, 11) + 1, dayOf(year, 12, 24)]
-  return candidates.includes(day) && isTradingDay(day)
+  return candidates.includes(dayNumber) && isTradingDay(dayNumber)
 }

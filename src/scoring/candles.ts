@@ -68,7 +68,7 @@ export const closingCandles = <C extends ClosingCandle & { readonly endTime: num
 export const scaleReturns = 60
 
 /** The standard deviation of a count of this many events that are each as likely as not. */
-export const scaleOfCount = (most: number): number => Math.sqrt(most) / 2
+export const scaleOfCount = (max: number): number => Math.sqrt(max) / 2
 
 /**
  * The reference scale of a close: the open price times the standard deviation of the last 60 daily log returns, times
@@ -88,10 +88,10 @@ export const closeScale = (
   return scale > 0 ? scale : undefined
 }
 
-/** 1, 2 or 5 times a power of ten, at most `most`. */
-const roundStep = (most: number): number => {
-  const power = 10 ** Math.floor(Math.log10(most))
-  const factor = [5, 2, 1].find((each) => each * power <= most) ?? 1
+/** 1, 2 or 5 times a power of ten, at most `max`. */
+const roundStep = (max: number): number => {
+  const power = 10 ** Math.floor(Math.log10(max))
+  const factor = [5, 2, 1].find((each) => each * power <= max) ?? 1
   return factor * power
 }
 

@@ -11,12 +11,12 @@ import { BigDecimal } from "effect"
 /** The coefficient of an owner's plan; an agent without an owner counts as free. */
 export const planCoefficients = { free: "1", pro: "1.1", team: "1.25" } as const
 
-const highestCoefficient = BigDecimal.fromStringUnsafe(planCoefficients.team)
+const maxCoefficient = BigDecimal.fromStringUnsafe(planCoefficients.team)
 
 /** The funding of a pool: enough if every winner had the highest coefficient. */
 export const poolFunding = (rewardPool: bigint): bigint => {
-  const most = BigDecimal.multiply(BigDecimal.fromBigInt(rewardPool), highestCoefficient)
-  return BigDecimal.scale(BigDecimal.ceil(most, 0), 0).value
+  const max = BigDecimal.multiply(BigDecimal.fromBigInt(rewardPool), maxCoefficient)
+  return BigDecimal.scale(BigDecimal.ceil(max, 0), 0).value
 }
 
 /** A stake on the winning bin. Amounts are micro-credits. */

@@ -188,16 +188,13 @@ export const expectedLoss = (reference: Reference): number => {
 /** A reference with a lower expected loss is nearly certain of its outcome, and leaves no room for skill. */
 export const minExpectedLoss = 0.1
 
-/**
- * The numbers of last periods whose outcomes are counted if no price is known; with fewer than `least` the outcomes count as equally
- * likely.
- */
-export const basePeriods = { most: 250, least: 60 }
+/** If no price is known, the outcomes of at most `max` last periods are counted; with fewer than `min` all are taken as equally likely. */
+export const basePeriods = { max: 250, min: 60 }
 
 /** The frequency of each outcome in the last periods, or equal shares. */
 export const baseRates = (counts: ReadonlyArray<number>): ReadonlyArray<number> => {
   const total = counts.reduce((sum, each) => sum + each, 0)
-  return counts.map((each) => (total < basePeriods.least ? 1 / counts.length : each / total))
+  return counts.map((each) => (total < basePeriods.min ? 1 / counts.length : each / total))
 }
 
 /** The vector of a direction with a confidence: p = (1 + c) / 2, and the others share the rest. */

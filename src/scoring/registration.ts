@@ -163,13 +163,13 @@ const writeSentences = "is a list of keywords rather than sentences."
 const speakOfEvent = "says too little of this event: name the facts and the assets it is about."
 
 /** Compares the number of sentences with the required range. */
-const sentenceShare = ({ sentences, size }: Passage, fewest: number, most: number): number => {
+const sentenceShare = ({ sentences, size }: Passage, min: number, max: number): number => {
   const count = sentences.length
   if (count === 0) return 0
   const fluency = size / count > maxSentence ? 0.5 : 1
-  if (count < fewest) return 0.5 * fluency
-  if (count <= most) return fluency
-  return fluency * Math.max(0.2, 1 - 0.25 * (count - most))
+  if (count < min) return 0.5 * fluency
+  if (count <= max) return fluency
+  return fluency * Math.max(0.2, 1 - 0.25 * (count - max))
 }
 
 /** Lists of keywords and invented words lack the little words of prose. Chinese prose can do without. */
@@ -424,13 +424,13 @@ const capped = (
 
 const verdictOn = (
   { fit }: Submission,
-  { name, points: most }: Criterion,
+  { name, points: max }: Criterion,
   { lacking, share }: Assessment
 ): CriterionVerdict => {
-  const points = Math.round(share * fit * most)
+  const points = Math.round(share * fit * max)
   const complaints = fit < 1 ? [aboutAnother, ...lacking] : lacking
-  const feedback = complaints.length === 0 || points === most ? nothingLacking : complaints.join(" ")
-  return { name, points, max_points: most, feedback }
+  const feedback = complaints.length === 0 || points === max ? nothingLacking : complaints.join(" ")
+  return { name, points, max_points: max, feedback }
 }
 
 /** The points that another judge gives by the rubric. */

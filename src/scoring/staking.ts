@@ -46,7 +46,7 @@ export const maxInBin = (held: bigint, heldByHolder: bigint): bigint | undefined
   return room > 0n ? room : 0n
 }
 
-/** `stake` has the facts at its turn. */
+/** Decides one stake, which has the facts at its turn. */
 const decide = (stake: RequestedStake, minimum: bigint): StakeDecision => {
   const { amount, available, held, heldByHolder } = stake
   if (!stake.predicted) return { outcome: "no_prediction" }

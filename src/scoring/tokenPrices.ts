@@ -17,7 +17,7 @@ export interface TokenPrice {
   readonly image: bigint
 }
 
-/** The tokens of a prompt, and how many of them were read from a cache or written to one. */
+/** The numbers of tokens of a prompt, and of those among them that were read from a cache or written to one. */
 export interface PromptTokens {
   readonly prompt: number
   readonly cached: number
@@ -53,11 +53,11 @@ export const priceOf = (decimal: string): bigint | undefined => {
   return BigInt(whole + fraction.padEnd(pricePlaces, "0"))
 }
 
-const upTo = (amount: bigint, divisor: bigint): bigint => (amount + divisor - 1n) / divisor
+const roundedUp = (amount: bigint, divisor: bigint): bigint => (amount + divisor - 1n) / divisor
 
 /** The cost in micro-credits, rounded up once for all of a call. */
 export const costOf = (price: TokenPrice, tokens: Tokens, images?: number, surcharge?: Surcharge): bigint =>
-  upTo(exactCostOf(price, tokens, images, surcharge), unitsInMicroCredit)
+  roundedUp(exactCostOf(price, tokens, images, surcharge), unitsInMicroCredit)
 
 /** The exact cost in 10^-12 credit. */
 export const exactCostOf = (
@@ -74,7 +74,7 @@ export const exactCostOf = (
     BigInt(completion - reasoning) * price.output +
     BigInt(reasoning) * price.reasoning +
     BigInt(images) * price.image
-  return upTo(units * times + fees * per, per)
+  return roundedUp(units * times + fees * per, per)
 }
 
 const larger = (...prices: ReadonlyArray<bigint>): bigint =>

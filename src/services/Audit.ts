@@ -3,7 +3,7 @@ import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { Credit } from "./Credits.ts"
 
-/** The maximum of differences that a report of the log names; it counts all of them. */
+/** The maximum number of differences that a report of the log names; it counts all of them. */
 export const maxDifferences = 100
 
 const compared = (what: string) => Schema.Int.annotate({ description: `${what} that were compared` })

@@ -69,7 +69,7 @@ export class GatewayBilling extends Context.Service<
     readonly settle: (call: EndedCall) => Effect.Effect<Settled>
     /** Renews the reservations of open calls. */
     readonly keepAlive: (callIds: ReadonlyArray<string>) => Effect.Effect<void>
-    /** Releases reservations that nobody renewed, because their process died; answers their number. */
+    /** Releases reservations that nobody renewed, because their process died; returns their number. */
     readonly sweep: Effect.Effect<number>
   }
 >()("auspex/services/GatewayBilling") {}

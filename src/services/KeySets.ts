@@ -29,8 +29,8 @@ export class KeySets extends Context.Service<
   KeySets,
   {
     /**
-     * The wanted key, from memory or from the URL. It is none if the key set is unavailable, for a reason that only the
-     * log tells. It fails with TooManyRequests if so many other fetches are in flight that it takes too long, or if
+     * The wanted key, from memory or from the URL. It is none if the key set is unavailable; only our own logs have
+     * the reason. It fails with TooManyRequests if so many other fetches are in flight that it takes too long, or if
      * `mayFetch` refuses a fetch.
      */
     readonly find: (

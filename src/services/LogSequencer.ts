@@ -10,7 +10,7 @@ import { apiError } from "./domain/errors.ts"
 import type { InvalidRequest } from "./domain/errors.ts"
 import { Timestamp } from "./domain/text.ts"
 
-/** The maximum of indices that one pass of `sequence` assigns. */
+/** The maximum number of indices that one pass of `sequence` assigns. */
 export const maxPerPass = 1024
 
 export interface Stalled {
@@ -67,7 +67,7 @@ export class LogLost extends apiError("LogLost", 409, "log_lost") {}
 /** 409: the log has no name yet, so no continuation is needed. */
 export class LogUnnamed extends apiError("LogUnnamed", 409, "log_unnamed") {}
 
-/** The log counts as stalled after so many seconds without growth while entries are pending. */
+/** The log counts as stalled after this many seconds without growth while entries are pending. */
 export const maxWait = 60
 
 export class LogSequencer extends Context.Service<

@@ -23,7 +23,7 @@ export const senderOf = (text: string): Option.Option<Sender> => {
   }))
 }
 
-/** People wait for a link to sign in or to claim, but not for a digest. Kinds of newer versions are normal. */
+/** People wait for a link to sign in or to claim, but not for a digest. Mails of kinds that only newer versions know are normal. */
 export const urgencies = ["urgent", "normal", "bulk"] as const
 export type Urgency = (typeof urgencies)[number]
 
@@ -47,7 +47,7 @@ export class DeliveryFailed extends Data.TaggedError("DeliveryFailed")<{
   readonly permanent: boolean
 }> {}
 
-/** The way out for one mail: SMTP, or a file for whoever runs Auspex on one machine. */
+/** Delivers one mail: by SMTP, or into a file for an operator who runs Auspex on one machine. */
 export class MailTransport extends Context.Service<
   MailTransport,
   { readonly deliver: (message: Message) => Effect.Effect<void, DeliveryFailed> }
@@ -82,7 +82,7 @@ export interface Mail {
 /** A deferred mail was not taken this time and is tried again later. A failed one was rejected finally, or is no longer worth sending. */
 export type MailOutcome = "sent" | "deferred" | "failed"
 
-/** The number of due mails by outcome. */
+/** The number of mails that were due, by outcome. */
 type DrainReport = Readonly<Record<MailOutcome, number>>
 
 export class Mailer extends Context.Service<

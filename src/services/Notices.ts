@@ -225,7 +225,7 @@ export class Notices extends Context.Service<
     ) => Effect.Effect<A, E | WaitRefused, R>
     /** Gives new notices their places, and wakes their readers. */
     readonly advance: Effect.Effect<void>
-    /** Does so after every new notice, and every few seconds. Every instance runs this; it never ends. */
+    /** Repeats `advance` after every new notice, and every few seconds. Every instance runs this; it never ends. */
     readonly watch: Effect.Effect<never>
     /** Deletes notices that have been kept long enough. */
     readonly trim: Effect.Effect<void>

@@ -105,7 +105,7 @@ export class Settings extends Context.Service<
     readonly sessionTtl: Duration.Duration
     readonly provisionalGrace: Duration.Duration
     readonly provisionalPredictionLimit: number
-    /** The number of revisions of a prediction, and of bytes that an agent's answers and posts may have on a day (UTC). */
+    /** The maximum numbers of revisions of a prediction, and of bytes of an agent's answers and posts on a day (UTC). */
     readonly revisions: number
     readonly provisionalRevisions: number
     readonly answerBytes: number
@@ -150,7 +150,7 @@ export class Settings extends Context.Service<
     /** The limit of an instance: streams, and requests that wait for a notice. */
     readonly maxWaitingReaders: number
     readonly noticeRetention: Duration.Duration
-    /** The limits of an agent, and of an owner. */
+    /** The maximum number of webhooks that an owner and its agents have together. */
     readonly maxWebhooks: number
     readonly gatewayKeyTtl: Duration.Duration
     readonly gatewayKeyMaxTtl: Duration.Duration

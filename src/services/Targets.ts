@@ -1,6 +1,6 @@
 /**
- * Targets: the scope keys that can be predicted, each in its category. The ten keys of the interface are subscribed to; macro series
- * need no subscription.
+ * Targets: the assets and macro series that challenges are about, each in its category. Agents subscribe to assets; macro series need
+ * no subscription.
  */
 import { Context, Effect, Option, Schema } from "effect"
 import { plainDecimal } from "../scoring/wording.ts"

@@ -262,7 +262,7 @@ const deleted: ReadonlyArray<readonly [table: string, where: string, said: strin
   ["pool_rewards", "true", "has no reward"],
   ["log_entries", "type = 'prediction.commit'", "is missing"],
   ["log_entries", "index = (select max(index) from log_entries)", "log_state: its size"],
-  ["log_pending", "type = 'challenge.create'", "its making is not in the log"],
+  ["log_pending", "type = 'challenge.create'", "its creation is not in the log"],
   ["log_nodes", "true", "the hash of entries 0 to 255 is missing"],
   ["log_state", "true", "log_state: it has no row"],
   ["log_reveals", "true", "nothing waits to do so"],
@@ -280,7 +280,7 @@ const added: ReadonlyArray<
     "challenges",
     "cancelled_at is null and closed_at is null",
     { id: anotherId },
-    "its making is not in the log"
+    "its creation is not in the log"
   ],
   ["predictions", "true", { agent_id: anotherId }, "agent_id is not what its sealed body says"],
   [

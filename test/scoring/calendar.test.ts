@@ -1,7 +1,5 @@
 import {
   nextMonday,
-  day,
-  hour,
   lastClose,
   nextSession,
   tradesThrough,
@@ -13,6 +11,7 @@ import {
   isTradingDay,
   weekdayOf
 } from "../../src/scoring/calendar.ts"
+import { day, hour } from "../../src/scoring/candles.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime } from "effect"
 

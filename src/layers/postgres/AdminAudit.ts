@@ -6,7 +6,7 @@ import { Cursors } from "../../services/domain/paging.ts"
 import { adminAudit } from "./log/entries.ts"
 import { execute, findAll, findOption, whenGiven, isoTimestamp, timestamp, transaction } from "./sql.ts"
 
-/** This has room for a whole request for credit, which the ledger's check reads. */
+/** The maximum length of a stored body. A whole request for credit fits, which the audit of the ledger reads. */
 const maxBody = 16_000
 
 const Head = Schema.Struct({ count: Schema.Int, hash: Schema.Uint8Array })

@@ -9,7 +9,7 @@ import { Clock, Duration, Effect } from "effect"
 
 const interval = Duration.millis(250)
 
-/** The time that the server's own error about a statement's time limit takes to arrive. */
+/** The time in which the server's own error about an exceeded time limit has to arrive. */
 const grace = Duration.seconds(1)
 
 /** The number of looks after which a statement with this limit on the server counts as unanswered. */
@@ -23,7 +23,7 @@ export interface Watched {
   readonly ended: () => void
   /** True after the connection was found silent and destroyed. */
   readonly isSilent: () => boolean
-  /** The seconds since the statement in flight was sent; 0 without one. */
+  /** The seconds that statements in flight have waited for an answer; 0 without any. */
   readonly age: () => number
   /** Removes a connection that has ended. */
   readonly forget: () => void
@@ -33,7 +33,7 @@ interface Entry {
   readonly opened: number
   readonly destroy: () => void
   heard: number
-  /** The look at which the statement in flight was sent. */
+  /** The look since which statements in flight wait: that of the first one's sending, or of the last answer. */
   since: number | undefined
   inFlight: number
   limit: number
@@ -41,7 +41,7 @@ interface Entry {
   isSilent: boolean
 }
 
-/** Watches all connections to one server. `doubted` is the timeout of connections that are probably silent, too. */
+/** Watches all connections to one server. `doubted` is the time limit of statements on connections that are probably silent, too. */
 export const makeWatch = Effect.fnUntraced(function* (doubted: Duration.Duration) {
   const entries = new Set<Entry>()
   let now = 0
@@ -53,8 +53,9 @@ export const makeWatch = Effect.fnUntraced(function* (doubted: Duration.Duration
   }
 
   /**
-   * Connections without an answer since then are probably silent, too. Idle ones are given up. Those at work are given up only if no
-   * connection at all has had an answer since then: otherwise the network works, and only a single connection's packets were lost.
+   * Destroys a silent connection. Others without an answer since that look are probably silent, too. Idle ones are destroyed as well;
+   * those at work get a shorter time limit, but only if no connection at all has had an answer since: otherwise the network works, and
+   * only a single connection's packets were lost.
    */
   const silent = (entry: Entry, since: number) => {
     destroy(entry)

@@ -71,8 +71,8 @@ export interface ClientOptions {
   /** The connections for settlement and the log: two at least. */
   readonly backgroundConnections?: number
   /**
-   * The place that sets sessions' settings: a pooler lends a server's session to many clients, and rejects settings sent at the
-   * start.
+   * The source of a session's settings. Behind a pooler it is the role: a pooler lends a session of the server to many clients, and
+   * rejects settings that a connection sends at its start.
    */
   readonly settingsFrom?: "connection" | "role"
   /** The server's time limit for a request's statement. */
@@ -206,7 +206,7 @@ const untilUnlocked = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, 
     Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
   )
 
-/** Reads without a lock of its own, so that a start that has nothing to migrate waits for nobody. */
+/** Reads without the advisory lock, so that a start that has nothing to migrate does not wait for another instance. */
 const schemaState = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [exists] = yield* sql`select to_regclass('effect_sql_migrations') is not null`.values
@@ -225,8 +225,8 @@ const schemaState = Effect.gen(function* () {
 })
 
 /**
- * Runs a transaction for which replicas take turns and which never waits long for a lock; none while another has the turn. It does
- * not wait for the turn: an index build of another instance waits for every open transaction.
+ * Runs a transaction for which replicas take turns, and which never waits long for a lock. The result is none while another replica
+ * has the turn: a transaction that waited for it would stay open, and an index build of that replica waits for all open ones.
  */
 const ifTurn = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect<A, E, R>) {
   const sql = yield* SqlClient.SqlClient
@@ -488,7 +488,7 @@ const check = Effect.fnUntraced(function* ({ migrates, site }: Options) {
 /** Our statements use features of PostgreSQL 18. */
 export const minVersion = 180_000
 
-/** Quotes names, which may hold any character. */
+/** Checks the version of the server and the encoding of the database. */
 const checkServer = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [server] = yield* sql`
@@ -533,7 +533,7 @@ interface Options extends ClientOptions {
   readonly migrates: boolean
 }
 
-/** This check comes before all others. */
+/** Checks the server and, if a session's settings come from the role, these. It comes before every other check. */
 const checkSession = (settingsFrom: Options["settingsFrom"]) =>
   Effect.andThen(checkServer, settingsFrom === "role" ? checkSettings : Effect.void)
 

@@ -14,7 +14,7 @@ import type { MailOutcome, Urgency } from "../../services/Mailer.ts"
 import { Settings } from "../../services/Settings.ts"
 import { encryption } from "../crypto/encryption.ts"
 import { mailUrgency } from "./schema/operations.ts"
-import { boundTime, boundNow, execute, findAll, findOption, timestamp } from "./sql.ts"
+import { boundTime, boundNow, execute, findAll, findOption, intervalOf, timestamp } from "./sql.ts"
 
 /** A lease is longer than a send that times out. */
 const lease = Duration.minutes(1)
@@ -100,7 +100,7 @@ const make = Effect.gen(function* () {
            for update skip locked
       )
       update mails m
-         set attempts = m.attempts + 1, due_at = ${boundTime(sql, now)} + ${Duration.toMillis(lease)}::float8 * interval '1 millisecond'
+         set attempts = m.attempts + 1, due_at = ${boundTime(sql, now)} + ${intervalOf(sql, lease)}
         from due
        where m.id = due.id
       returning m.id::text, m.kind, m.recipient, m.encrypted, m.attempts, m.created_at, m.expires_at, m.expires_at <= ${boundTime(sql, now)} as is_over`)

@@ -55,11 +55,11 @@ const idleTimeout = Duration.seconds(60)
 const stateOf = ({ reason: { cause } }: SqlError.SqlError): string =>
   Predicate.hasProperty(cause, "code") ? String(cause.code) : ""
 
-/** The connection has ended, or its server shuts down, takes no writes or has a full disk: after a failover another server takes over. */
+/** True if the connection has ended, or its server shuts down, takes no writes or has a full disk: another server may take over. */
 const isUseless = (error: SqlError.SqlError): boolean =>
   error.reason._tag === "ConnectionError" || /^(57P0.|25006|53100)$/.test(stateOf(error))
 
-/** All connections of the pool are then to a server that was demoted. */
+/** True if the server takes no writes: it was demoted, and all connections of the pool lead to it. */
 const isReadOnly = (error: SqlError.SqlError): boolean => stateOf(error) === "25006"
 
 const connectionError = (message: string, operation: string) =>
@@ -171,7 +171,7 @@ export const make = Effect.fnUntraced(function* (
       orElse: () =>
         Effect.andThen(
           Metric.update(refused, 1),
-          connectionError(`no connection was to be had within ${Duration.format(duration)}`, "acquire")
+          connectionError(`no connection became free within ${Duration.format(duration)}`, "acquire")
         )
     }).pipe(Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()))
   })

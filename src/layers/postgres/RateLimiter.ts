@@ -157,7 +157,7 @@ const windowsOf = (limits: RateLimits, [name, subject]: Use, isCounted = true): 
     return { key: `${name}:${millis}:${subject}`, name, policy, limit, millis, isCounted }
   })
 
-/** The milliseconds of a use. A use dated in the future would leave its window only after that time, so it counts as of now. */
+/** The time of a use, in milliseconds. A use dated in the future would leave its window only after that time, so it counts as of now. */
 const countedAt = (sql: SqlClient.SqlClient, now: number) =>
   sql`least(${BigInt(now)}::int8, floor(extract(epoch from database_time()) * 1000)::int8)`
 

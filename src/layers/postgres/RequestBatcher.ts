@@ -2,7 +2,7 @@
  * One statement for requests that arrive together, by Effect's `RequestResolver`. A request that finds nothing in flight is sent
  * immediately; otherwise it joins the next batch. So an idle service answers without delay, and under load one statement serves many
  * requests. After 10 ms a second statement is sent beside the first, so that one that waits for a lock delays nobody for long. There
- * is never a third, and a request that is in none within 4 s fails.
+ * is never a third, and a request fails if no statement has begun to serve it within 4 s.
  *
  * The resolver's own limit (`batchN`) would send a full batch past this wait, so larger batches are cut here.
  */

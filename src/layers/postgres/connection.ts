@@ -86,7 +86,7 @@ const whyOf = ({ message, reason: { cause } }: SqlError.SqlError): string =>
   cause instanceof Error && cause.message !== "" ? cause.message : message
 
 /**
- * True if libpq would try the other of TLS and none: the server answered, but offered no usable TLS, or said that
+ * True if libpq would make its second attempt (with TLS after one without, or the reverse): the server answered, but offered no usable TLS, or said that
  * `pg_hba.conf` has no line for this connection.
  */
 const isWorthAnother = ({ reason: { cause } }: SqlError.SqlError): boolean =>
@@ -134,7 +134,7 @@ export const connectTo = Effect.fnUntraced(function* (redacted: Redacted.Redacte
       ...host,
       ssl,
       startupParameters,
-      // The driver opens one for the session, and later another one for each statement that it cancels.
+      // The driver opens a socket for the session, and later another one for each statement that it cancels.
       stream: () => {
         const socket = openSocket(host)
         if (sockets.length === 0) sockets.push(socket.once("connect", () => (isReached = true)))

@@ -5,8 +5,9 @@ import { SqlClient } from "effect/sql"
 import { StoreUnavailable } from "../../services/domain/errors.ts"
 import { transaction, withStatementTimeout } from "./sql.ts"
 
-/** The number of reads of one kind that run at once; below it, of those that run or wait. */
+/** The maximum number of reads of one kind that run at once. */
 const maxAtOnce = 2
+/** The maximum number of those that run or wait. */
 const maxQueue = 10
 
 /**

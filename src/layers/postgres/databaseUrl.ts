@@ -54,7 +54,7 @@ type Parameter = (typeof parameters)[number]
 
 type Parsed<A> = Result.Result<A, string>
 
-/** The error never shows a secret: the values in it are of parameters that hold none. */
+/** An error shows no secret: it quotes only parameters that hold none. */
 export const parseDatabaseUrl = (url: Redacted.Redacted): Parsed<DatabaseUrl> =>
   Result.gen(function* () {
     const shape = /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/

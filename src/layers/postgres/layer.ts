@@ -84,7 +84,7 @@ const identity = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
 const arenas = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
   Arenas.layer.pipe(Layer.provideMerge(identity(judge)))
 
-/** It needs the database client, the settings, a transport for mails, and the keys of the public log. */
+/** Provides every service. It needs the database client, the settings, a transport for mails, and the keys of the public log. */
 export const servicesWith = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
   Layer.mergeAll(
     Notices.layer,

@@ -6,11 +6,11 @@ import type { LevelName, Levels } from "../../scoring/kinds/facts.ts"
 const levelsBy = (sql: SqlClient.SqlClient, columnOf: (name: LevelName) => string) =>
   sql.literal(levelNames.map((name) => `${columnOf(name)} as ${name}`).join(", "))
 
-/** Exact decimals, as PostgreSQL prints them. */
+/** Selects the levels as exact decimals, as PostgreSQL prints them. */
 export const exactLevels = (sql: SqlClient.SqlClient, alias: "c" | "s" = "c") =>
   levelsBy(sql, (name) => `trim_scale(${alias}.${name})::text`)
 
-/** Doubles. */
+/** Selects the levels as doubles. */
 export const shownLevels = (sql: SqlClient.SqlClient, alias: "c" | "s" = "c") =>
   levelsBy(sql, (name) => `${alias}.${name}::float8`)
 

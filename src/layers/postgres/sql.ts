@@ -108,9 +108,9 @@ const conflicts: ReadonlySet<string> = new Set(["DeadlockError", "SerializationE
 const maxRetries = 5
 
 /**
- * A pause after a deadlock lets the survivor finish; an immediate retry would often meet it again. Each is twice as long as the one
- * before, since batches and single answers of one agent may be many. It is real time, since the database does not wait by a test's
- * clock.
+ * A pause after a deadlock lets the survivor finish; an immediate retry would often meet it again. Each pause is twice as long as the
+ * one before, since many batches and single answers may compete for the rows of one agent. It is real time, since the database does
+ * not wait by a test's clock.
  */
 const pause = (retries: number) =>
   Random.nextIntBetween(10, 50).pipe(
@@ -144,7 +144,7 @@ const lockHeldIn = (cause: Cause.Cause<unknown>): LockHeld | undefined =>
     .map(({ defect }) => defect)
     .find((defect) => defect instanceof LockHeld)
 
-/** True while a transaction is open: a conflict has ended it, so it is tried again as a whole. */
+/** True within a transaction: a conflict ends it, so only the whole transaction can be tried again. */
 const InTransaction = Context.Reference<boolean>("auspex/layers/postgres/InTransaction", {
   defaultValue: () => false
 })
@@ -164,7 +164,7 @@ export const retryingConflicts = <A, E, R>(effect: Effect.Effect<A, E, R>): Effe
         }
         return retries === 0
           ? Effect.failCause(cause)
-          : Effect.logWarning("a conflict in the database: what met it is tried again").pipe(
+          : Effect.logWarning("a conflict in the database; the statement or transaction is tried again").pipe(
               Effect.annotateLogs({ conflict: conflict?.reason._tag }),
               Effect.andThen(pause(retries)),
               Effect.andThen(attempt(retries - 1, waits))
@@ -229,33 +229,40 @@ export const findOne = <Row>(row: Schema.ConstraintDecoder<Row>) => {
 export const execute = (statement: Statement.Statement<object>): Effect.Effect<void> =>
   Effect.asVoid(orDie(statement))
 
+/** Sets settings until the end of the open transaction. */
+const setLocal = (sql: SqlClient.SqlClient, settings: Readonly<Record<string, string>>) => {
+  const set = Object.entries(settings).map(([name, value]) => sql`set_config(${name}, ${value}, true)`)
+  return execute(sql`select ${sql.csv(set)}`)
+}
+
 /** Plans the statements for the values at hand, since one value may be rare and another common. */
 export const plannedByValues =
   (sql: SqlClient.SqlClient, settings: Readonly<Record<string, string>> = {}) =>
-  <A, E, R>(work: Effect.Effect<A, E, R>) => {
-    const all = { plan_cache_mode: "force_custom_plan", ...settings }
-    const set = Object.entries(all).map(([name, value]) => sql`set_config(${name}, ${value}, true)`)
-    return transaction(sql)(Effect.andThen(execute(sql`select ${sql.csv(set)}`), work))
-  }
+  <A, E, R>(work: Effect.Effect<A, E, R>) =>
+    transaction(sql)(
+      Effect.andThen(setLocal(sql, { plan_cache_mode: "force_custom_plan", ...settings }), work)
+    )
 
-/** Sets a longer time limit for the statements of the open transaction. */
-export const withStatementTimeout = (
-  sql: SqlClient.SqlClient,
-  timeout: Duration.Duration,
-  /** Other settings that the transaction needs. */
-  settings: Readonly<Record<string, string>> = {}
-) => {
-  const all = { statement_timeout: String(Duration.toMillis(timeout)), ...settings }
-  const set = Object.entries(all).map(([name, value]) => sql`set_config(${name}, ${value}, true)`)
-  return <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+/** Sets another time limit for the statements of the open transaction. */
+export const withStatementTimeout =
+  (
+    sql: SqlClient.SqlClient,
+    timeout: Duration.Duration,
+    /** Other settings that the transaction needs. */
+    settings: Readonly<Record<string, string>> = {}
+  ) =>
+  <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.andThen(
-      execute(sql`select ${sql.csv(set)}`),
+      setLocal(sql, { statement_timeout: String(Duration.toMillis(timeout)), ...settings }),
       Effect.provideService(work, StatementTimeout, timeout)
     )
-}
 
 /** An instant as a statement's parameter. */
 export const timestamp = (instant: DateTime.DateTime): Date => DateTime.toDateUtc(instant)
+
+/** A duration as an interval of PostgreSQL. */
+export const intervalOf = (sql: SqlClient.SqlClient, duration: Duration.Duration) =>
+  sql`${Duration.toMillis(duration)}::float8 * interval '1 millisecond'`
 
 /**
  * The earlier of this instance's time and the database's, or a duration before it. Every statement that cannot be undone compares
@@ -267,11 +274,11 @@ export const boundTime = (
   ago: Duration.Duration = Duration.zero
 ) => sql`
   (select least(${timestamp(now)}::timestamptz, date_trunc('milliseconds', database_time()))
-          - ${Duration.toMillis(ago)}::float8 * interval '1 millisecond')`
+          - ${intervalOf(sql, ago)})`
 
 const BoundRow = Schema.Struct({ now: Schema.DateTimeUtcFromDate })
 
-/** The same time as a value: a run decides by it and dates its writes with it. */
+/** The time of `boundTime` as a value: a run decides by it and dates its writes with it. */
 export const boundNow = (sql: SqlClient.SqlClient): Effect.Effect<DateTime.Utc> =>
   DateTime.now.pipe(
     Effect.flatMap((now) => findOne(BoundRow)(sql`select ${boundTime(sql, now)} as now`)),

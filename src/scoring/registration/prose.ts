@@ -130,7 +130,7 @@ const byNeedle = (terms: ReadonlyArray<Term>): ReadonlyMap<string, Term> =>
 const scatter = { few: 4, share: 0.33 }
 /** One addition is needed for this many words of the reasoning, up to the maximum. */
 const wordsPerAddition = 8
-const maxLeast = 3
+const maxNeeded = 3
 const maxRelated = 2
 /** An answer repeats the question if it has this share of its runs of words. */
 const verbatim = 0.7
@@ -155,8 +155,8 @@ export const lacksOf = (
   const own = event.terms.map(term)
   const termsOf = (...kinds: RegistrationEvent["kinds"]) =>
     byNeedle([...own, ...kinds.flatMap((kind) => termsOfKind[kind])])
-  const said = [...byNeedle([...own, ...kindTerms]).values()].filter((each) => mentions(whole, each))
-  const added = said.filter((each) => !mentions(prompt, each) && !assetNames.includes(each.needle.trim()))
+  const used = [...byNeedle([...own, ...kindTerms]).values()].filter((each) => mentions(whole, each))
+  const added = used.filter((each) => !mentions(prompt, each) && !assetNames.includes(each.needle.trim()))
   const near = termsOf(...event.kinds, ...event.related)
   const far = added.filter(({ needle }) => !near.has(needle)).length
   const matter = termsOf(...event.kinds)
@@ -169,7 +169,7 @@ export const lacksOf = (
     question === "" ? maxRelated : 0,
     ...sentences.filter((each) => /\d/.test(each)).map((each) => countOf(asked, contentOf(read(each).words)))
   )
-  const least = Math.min(maxLeast, Math.max(1, Math.floor(reasoning.size / wordsPerAddition)))
+  const needed = Math.min(maxNeeded, Math.max(1, Math.floor(reasoning.size / wordsPerAddition)))
   const all = [...texts, ...entries]
   return {
     addressesJudge:
@@ -182,7 +182,7 @@ export const lacksOf = (
         .some((each) => isForeign(each, told)) ||
       isStrangeChinese(whole, event.terms),
     isDisordered: isDisordered(texts, content),
-    isScattered: far > scatter.few && far > said.length * scatter.share,
-    addsNothing: additions + Math.min(maxRelated, related) < least
+    isScattered: far > scatter.few && far > used.length * scatter.share,
+    addsNothing: additions + Math.min(maxRelated, related) < needed
   }
 }

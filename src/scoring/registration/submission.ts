@@ -21,7 +21,7 @@ export interface Submission {
   readonly reasoning: Passage
   readonly shortTerm: Passage
   readonly mediumTerm: Passage
-  /** How much the whole answer is about this very event, 0 to 1: an answer to another event of the kind is not. */
+  /** The degree, 0 to 1, to which the whole answer is about this very event, not about another one of its kind. */
   readonly specificity: number
   /** The fit is 1, or down to `minFit` if the answer uses the words of another event that might have been asked about. */
   readonly fit: number
@@ -114,7 +114,7 @@ export const ramp = (value: number, from: number, to: number): number =>
 export const namesMovedAsset = (passage: Passage, event: RegistrationEvent): boolean =>
   [...event.assets.core, ...event.assets.plausible].some((key) => namesAsset(passage, key))
 
-/** How much a text is about this kind of subject by its words, 0 to 1; the name of an asset that the event moves is one word. */
+/** The degree, 0 to 1, to which a text has the words of this kind of subject; the name of an asset that the event moves is one word. */
 export const aboutness = (passage: Passage, { event, vocabulary }: Submission): number =>
   ramp(countMentions(passage, vocabulary) + (namesMovedAsset(passage, event) ? 1 : 0), 0, wordsOfMatter)
 

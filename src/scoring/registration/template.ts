@@ -45,7 +45,7 @@ export interface EventTemplate extends Omit<RegistrationEvent, "figure"> {
 
 export type Numbers = Readonly<Record<string, number>>
 
-const asked =
+const task =
   "Analyse this event: sum it up in your own words, name the assets that it affects by their keys, judge direction and magnitude for the price of the asset that it hits most directly, explain cause and effect, say what follows in the short and in the medium term, how confident you are, and which other kinds of events bear on it."
 
 const decimalsOf = (step: number): number => String(step).split(".")[1]?.length ?? 0
@@ -77,7 +77,7 @@ const eventWith = (template: EventTemplate, slug: string, values: Numbers): Regi
     ...rest,
     ...(figure !== undefined && figure.value < 0 ? below : {}),
     slug,
-    prompt: `${facts}\n\n${asked}${ask === undefined ? "" : ` State in digits ${ask.ask}.`}`,
+    prompt: `${facts}\n\n${task}${ask === undefined ? "" : ` State in digits ${ask.ask}.`}`,
     ...(figure === undefined ? {} : { figure })
   }
 }
@@ -86,7 +86,7 @@ const eventWith = (template: EventTemplate, slug: string, values: Numbers): Regi
 export const usualEvent = (template: EventTemplate): RegistrationEvent => {
   const { below: _, figure: __, numbers = {}, prompt, retired: ___, ...rest } = template
   const usual = Object.fromEntries(Object.entries(numbers).map(([name, [value]]) => [name, value]))
-  return { ...rest, prompt: `${withNumbers(prompt, template, usual)}\n\n${asked}` }
+  return { ...rest, prompt: `${withNumbers(prompt, template, usual)}\n\n${task}` }
 }
 
 /** The maximum number of draws: a figure that the prompt has already, or that is nothing, is drawn again. */

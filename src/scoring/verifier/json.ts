@@ -6,11 +6,11 @@ export type Json = null | boolean | number | string | ReadonlyArray<Json> | { re
 export type JsonObject = { readonly [name: string]: Json }
 
 /** The limit is far above the depth of any entry in the log. */
-const deepest = 32
+const maxDepth = 32
 
 /** Writes numbers and strings as JavaScript does, and members in the order of their UTF-16 code units. */
 const canonical = (value: Json, depth = 0): string => {
-  if (depth > deepest) throw new Malformed("It is nested too deeply.")
+  if (depth > maxDepth) throw new Malformed("It is nested too deeply.")
   if (value === null || typeof value !== "object") return JSON.stringify(value)
   if (isList(value)) return `[${value.map((item) => canonical(item, depth + 1)).join(",")}]`
   const members = Object.keys(value)

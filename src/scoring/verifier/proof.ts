@@ -24,9 +24,9 @@ export interface Proof {
 }
 
 /** An entry has at most 65 535 bytes; JSON in JSON in base64 is a few times as long. */
-const longest = 600_000
+const maxProof = 600_000
 
-/** The maximum of hashes in a path, which has one for each level of the tree. */
+/** The maximum number of hashes in a path, which has one for each level of the tree. */
 const maxHashes = 63
 
 const header = "c2sp.org/tlog-proof@v1"
@@ -45,7 +45,7 @@ const extraOf = (encoded: string): Pick<Proof, "entry" | "opening"> => {
 
 /** Parses a proof in its one valid spelling; it verifies nothing. */
 export const parseProof = (file: Uint8Array | string): Proof => {
-  if (file.length > longest) throw new Malformed("It is larger than any proof of this log.")
+  if (file.length > maxProof) throw new Malformed("It is larger than any proof of this log.")
   const text = textOf(file)
   if (text.includes("\r")) throw new Malformed("Its lines end in CR LF; a proof has LF alone.")
   // oxlint-disable-next-line no-control-regex -- naming control characters is the purpose

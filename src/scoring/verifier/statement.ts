@@ -71,8 +71,8 @@ const forms: ReadonlyMap<string, readonly [term: string, wordsOf: (value: Json) 
   ]
 ])
 
-/** People name the direction before the confidence. */
-const said = (values: JsonObject): ReadonlyArray<Fact> =>
+/** The values of an answer in reverse, since people name the direction before the confidence. */
+const answerFacts = (values: JsonObject): ReadonlyArray<Fact> =>
   Object.entries(values)
     .toReversed()
     .map(([name, value]) => {
@@ -204,7 +204,7 @@ export const statementOf = (options: {
             facts: [
               ["Agent", printed(prediction.agentId)],
               ["Challenge", printed(prediction.challengeId)],
-              ...said(prediction.values),
+              ...answerFacts(prediction.values),
               ["Received at", printed(prediction.receivedAt)],
               ["Revision", prediction.revision === 0 ? "the first one" : String(prediction.revision)],
               ["SHA-256 of the reasoning", printed(prediction.reasoningSha256)],

@@ -4,7 +4,7 @@
  */
 import { DateTime, Duration, Option, Schema, SchemaTransformation } from "effect"
 
-// C0 controls but for tab and line feed, DEL's neighbours excluded; then the bidirectional controls.
+// The C0 controls except tab and line feed, then the bidirectional controls.
 // oxlint-disable-next-line no-control-regex -- naming control characters is the purpose
 const forbidden = /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/
 

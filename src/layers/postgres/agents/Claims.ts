@@ -430,8 +430,8 @@ const pauses = Metric.counter("issuance_paused_total", {
 })
 
 /**
- * Handles the end of grace windows. Issuance pauses by the clock, whether this ran or not. This records the transition and mails the
- * operator two days before, one day before, and at the end. A missed notice is not sent late.
+ * Handles the end of grace windows. Issuance pauses by the clock, whether this job runs or not. The job records the pause, and mails
+ * the operator two days before, one day before, and at the end. A missed notice is not sent late.
  */
 const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
   const sql = yield* SqlClient.SqlClient

@@ -95,7 +95,7 @@ const make = Effect.gen(function* () {
     }
   )
 
-  /** An owner's digest is due at the same moment of each hour: the end of an owner's id is random. */
+  /** Spreads digests over the hour by the end of the owner's id, which is random. */
   const dueOf = (ownerId: string, now: DateTime.Utc) =>
     DateTime.addDuration(now, Duration.times(digestSpread, Number.parseInt(ownerId.slice(-8), 16) / 2 ** 32))
 

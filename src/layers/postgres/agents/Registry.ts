@@ -87,16 +87,18 @@ const AskedChallenge = Schema.Struct({
   passed: Schema.Boolean
 })
 
-/** After this many attempts feedback tells points only, since repeated attempts must not reveal the expected answer. */
+/** After this many attempts feedback has points only, since repeated attempts must not reveal the expected answer. */
 const explainedAttempts = 2
 const unexplained = "Points were lost here: read what instructions.criteria says of this criterion."
 
 const ScopeRow = Schema.Struct({ requested_scopes: Schema.Array(Scope), claimed: Schema.Boolean })
 
+const nextToken = "Effective as of the next token: request one. Tokens already held stay as they are."
+
 const scopeNote = (withheld: ReadonlyArray<Scope>): string =>
   withheld.length === 0
-    ? "Effective as of the next token: request one. Tokens already held stay as they are."
-    : "Effective as of the next token: request one. Tokens already held stay as they are. What is withheld is enabled once the operator has claimed the agent."
+    ? nextToken
+    : `${nextToken} What is withheld is enabled once the operator has claimed the agent.`
 
 const scopeSummary = (row: typeof ScopeRow.Type): ScopeSummary => {
   const effective = effectiveScopes(row.requested_scopes, row.claimed ? "claimed" : "provisional")

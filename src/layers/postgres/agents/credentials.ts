@@ -140,7 +140,7 @@ export const makeCredentials = Effect.gen(function* () {
     return agent
   })
 
-  /** The insert decides; it waits for a concurrent one of another replica. */
+  /** Uses up an assertion. The insert decides which of several uses is the first; it waits for a concurrent one of another replica. */
   const take = (agent: CredentialsRow, { claims }: Assertion) =>
     orDie(sql`
       insert into used_assertions (agent_id, jti, expires_at)

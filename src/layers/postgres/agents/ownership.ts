@@ -1,4 +1,4 @@
-/** The claim itself, for links of both kinds: the agent of a link, and making an operator its owner. */
+/** Claims by links of both kinds: reads the agent of a link, and makes an operator its owner. */
 import { AlreadyClaimed, AgentLimitReached } from "../../../services/Claims.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
 import { DateTime, Schema, Effect } from "effect"
@@ -12,7 +12,6 @@ import { accountOf, makeTransfers, maxPosted, treasury } from "../credit/transfe
 import { insertAgentNotices } from "../notices/insertNotices.ts"
 import { execute, findOne, isoTimestamp, timestamp } from "../sql.ts"
 
-/** An error of links of both kinds. */
 export const alreadyClaimed = () =>
   new AlreadyClaimed({ detail: "This agent is already claimed: it has an owner." })
 
@@ -69,7 +68,7 @@ export const endOf = (row: LinkedAgent, now: DateTime.Utc) => {
 const Owned = Schema.Struct({ agents: Schema.Int })
 const Grant = Schema.Struct({ granted: Schema.BigInt })
 
-/** Runs in the caller's transaction. */
+/** Makes operators the owners of agents, within the caller's transaction. */
 export const makeOwnership = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings

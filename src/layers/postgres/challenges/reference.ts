@@ -214,7 +214,7 @@ export const makeReferences = Effect.gen(function* () {
               on t.result is not null
            where c.target = ${terms.target} and c.kind = ${terms.kind} and c.resolved_at <= ${timestamp(now)}
            order by c.id desc
-           limit ${basePeriods.most}) last
+           limit ${basePeriods.max}) last
        group by result`)
     return baseRates(names.map((name) => rows.find(({ result }) => result === name)?.count ?? 0))
   })

@@ -20,7 +20,7 @@ import { auditSettlements } from "./log/settlements.ts"
 import { auditPending, auditOrphans } from "./log/orphans.ts"
 import { auditTree } from "./log/tree.ts"
 
-/** Exceeds the time limit of every other statement, so a lock on the row is gone by then. */
+/** The maximum wait for the lock of the row. Every statement that holds it has a shorter time limit. */
 const maxHold = Duration.minutes(15)
 
 const knownRow = findOne(Schema.Struct({ fault: Schema.NullOr(Schema.String), evidence: Schema.Int }))

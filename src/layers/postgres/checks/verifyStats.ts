@@ -20,7 +20,7 @@ import { calibrationOf, forecastScore, numericScore, submittedForecast } from ".
 
 const maxReported = 100
 
-/** A later claim is not checked: if a settlement holds the agent's rows during the claim, a job marks them as verified. */
+/** A newer claim is not checked: if a settlement holds the agent's rows during the claim, a job marks them as verified later. */
 const confirmedAfter = { hours: 1 }
 
 export const verifyStats = Effect.gen(function* () {
@@ -231,7 +231,7 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
   return differences.slice(0, limit)
 })
 
-/** The maximum of newest settled questions whose references and skills are recomputed. */
+/** The maximum number of questions, the newest settled ones, whose references and skills are recomputed. */
 const maxSkillQuestions = 1000
 
 const CheckedQuestion = Schema.Struct({
@@ -272,12 +272,12 @@ const directionSkill = (answer: typeof CheckedAnswer.Type, result: Direction, se
   const reference = stepFor(settled, answer.received_at)?.odds ?? []
   const names = reference.length === 2 ? ["bullish", "bearish"] : ["bullish", "neutral", "bearish"]
   const { submitted } = answer
-  const said =
+  const answered =
     submitted !== null && "probabilities" in submitted
       ? names.map((name) => submitted.probabilities[name] ?? 0)
       : oddsOf(names.indexOf(answer.direction ?? ""), answer.confidence ?? 0, names.length)
   const skills = names.map((_, outcome) =>
-    referenceSkill(brierScore(said, outcome), brierScore(reference, outcome), Number(settled.expected))
+    referenceSkill(brierScore(answered, outcome), brierScore(reference, outcome), Number(settled.expected))
   )
   const skill = skills[names.indexOf(result)] ?? Number.NaN
   return { skill, bounded: boundedSkill(skill, skills) }
@@ -335,12 +335,12 @@ const skillDifferences = Effect.gen(function* () {
         result === null
           ? { skill: Number(byForecast?.reference_skill), bounded: Number(byForecast?.bounded_skill) }
           : directionSkill(answer, result, kept)
-      const largest = result === null ? null : maxProbability(answer)
+      const max = result === null ? null : maxProbability(answer)
       if (
         !isNear(answer.skill, skill) ||
         !isNear(answer.bounded, bounded) ||
         // Scores older than the column have none.
-        (answer.probability ?? largest) !== largest
+        (answer.probability ?? max) !== max
       ) {
         differences.push(`skill in challenge ${id}: ${answer.agent_id}`)
       }

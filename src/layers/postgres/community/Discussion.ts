@@ -79,7 +79,7 @@ const redactSecrets = (text: string, tokenHeaders: ReadonlyArray<string>): strin
     text.replaceAll(ownSecrets, "aus_$1_<redacted>")
   )
 
-/** The agents that a text mentions by `@AGENT_ID`. A text with more mentions than these is no conversation. */
+/** The maximum number of agents that get a notice of being mentioned (`@AGENT_ID`) in one text. */
 const maxMentions = 10
 const mention = /@([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])/gi
 

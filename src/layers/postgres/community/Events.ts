@@ -25,7 +25,7 @@ interface EventRecord {
   readonly assets: ReadonlyArray<string>
 }
 
-/** One record per id: a later record replaces an earlier one, and without a time of its own keeps that of the earlier. */
+/** Keeps one record of each id: a later record replaces an earlier one, but takes its time if it has none itself. */
 const newestOfEach = (records: ReadonlyArray<EventRecord>): ReadonlyArray<EventRecord> => {
   const newest = new Map<EventId, EventRecord>()
   for (const record of records) {

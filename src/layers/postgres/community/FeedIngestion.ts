@@ -32,7 +32,7 @@ const Due = Schema.Struct({
   warning: Schema.NullOr(Schema.String)
 })
 
-/** A text is whole if no byte of it was replaced. */
+/** True if no byte of an item's texts was replaced because it could not be decoded. */
 const isWhole = ({ summary, title, url }: FeedItem): boolean =>
   ![title, summary, url].some((text) => text?.includes("\ufffd") === true)
 

@@ -12,7 +12,7 @@ import { makeCostlyReads } from "../costlyReads.ts"
 import { arrayParam, findAll, isoTimestamp } from "../sql.ts"
 
 const maxFound = 20
-/** The maximum of candidates that the index gives; they are then compared and ordered. */
+/** The maximum number of candidates that are taken from the index, to be compared and ordered. */
 const maxCompared = 500
 /** The number of first rows that are read without the index. */
 const maxFirst = 400
@@ -69,7 +69,7 @@ const make = Effect.gen(function* () {
     categories.flatMap((category) => category.targets)
   )
 
-  /** A folded text matches if it has every word of the query; pairs of characters may stand in it in another order. */
+  /** Tests that a folded text has every word of the query: the index only knows that it has the words' pairs of characters. */
   const hasAll = (text: string, words: string) => sql`
     not exists (
       select from unnest(string_to_array(search_text(${words}), ' ')) as w (word)

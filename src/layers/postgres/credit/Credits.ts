@@ -15,7 +15,7 @@ import { NotFound, InvalidRequest } from "../../../services/domain/errors.ts"
 import { isUuid, AgentId } from "../../../services/domain/ids.ts"
 import type { OperatorId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
-import { accountOf, makeTransfers, treasury, maxPosted } from "./transfers.ts"
+import { aboveMax, accountOf, makeTransfers, treasury, maxPosted } from "./transfers.ts"
 import {
   boundNow,
   findAll,
@@ -69,9 +69,7 @@ const constraintOf = (error: SqlError.SqlError): unknown =>
 /** Reports a full account to the caller; any other failure is a defect. */
 const orTooMuch = (error: SqlError.SqlError) =>
   constraintOf(error) === "accounts_exact"
-    ? Effect.fail(
-        InvalidRequest.of("amount", "Expected less: no account holds more than 1 000 000 000 credits")
-      )
+    ? Effect.fail(InvalidRequest.of("amount", aboveMax))
     : sqlDefect(error)
 
 const make = Effect.gen(function* () {

@@ -10,7 +10,7 @@ import { RateLimiter } from "../../../services/RateLimiter.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { PaymentProvider, packageName, Payments, Purchase } from "../../../services/Payments.ts"
 import type { PaymentEvent, Provider } from "../../../services/Payments.ts"
-import { maxPosted, accountOf, makeTransfers, treasury } from "./transfers.ts"
+import { aboveMax, maxPosted, accountOf, makeTransfers, treasury } from "./transfers.ts"
 import {
   boundTime,
   boundNow,
@@ -21,6 +21,7 @@ import {
   orDie,
   transaction,
   findAll,
+  intervalOf,
   isoTimestamp
 } from "../sql.ts"
 
@@ -77,10 +78,7 @@ const make = Effect.gen(function* () {
     const purchaseId = begun.id
     if (begun.is_paid) return { purchaseId, payAt: null }
     if (!begun.has_room) {
-      return yield* InvalidRequest.of(
-        "package",
-        "Expected less: no account holds more than 1 000 000 000 credits"
-      )
+      return yield* InvalidRequest.of("package", aboveMax)
     }
     if (begun.url !== null) return { purchaseId, payAt: begun.url }
     const checkout = yield* provider.value.begin({
@@ -98,7 +96,7 @@ const make = Effect.gen(function* () {
         returning purchase_id
       )
       insert into awaited_checkouts (purchase_id, due_at)
-      select purchase_id, ${boundTime(sql, now)} + ${Duration.toMillis(firstPause)}::float8 * interval '1 millisecond' from opened`)
+      select purchase_id, ${boundTime(sql, now)} + ${intervalOf(sql, firstPause)} from opened`)
     const { url } = yield* urlRow(
       sql`select url from checkout_sessions where purchase_id = ${purchaseId}::uuid`
     )
@@ -333,7 +331,7 @@ const makeReceive = Effect.gen(function* () {
   return (event: PaymentEvent) => transaction(sql)(apply(event))
 })
 
-/** The checkouts that one run asks about; the others wait for the next run. */
+/** The maximum number of checkouts that one run asks about; the others wait for the next run. */
 const maxPerRun = 50
 const concurrency = 4
 
@@ -358,8 +356,6 @@ const makeFollowUp = Effect.fnUntraced(function* (
 ) {
   const sql = yield* SqlClient.SqlClient
   const awaited = findAll(Awaited)
-  const millis = (duration: Duration.Duration) =>
-    sql`${Duration.toMillis(duration)}::float8 * interval '1 millisecond'`
 
   const forgetEnded = (now: DateTime.Utc) =>
     execute(sql`
@@ -377,7 +373,7 @@ const makeFollowUp = Effect.fnUntraced(function* (
     awaited(sql`
       update awaited_checkouts a
          set due_at = ${timestamp(now)}::timestamptz
-                      + least(${millis(maxPause)}, greatest(${millis(firstPause)}, (${timestamp(now)} - s.created_at) / 2))
+                      + least(${intervalOf(sql, maxPause)}, greatest(${intervalOf(sql, firstPause)}, (${timestamp(now)} - s.created_at) / 2))
         from (select purchase_id from awaited_checkouts
                where due_at <= ${timestamp(now)} order by due_at, purchase_id limit ${maxPerRun}
                  for update skip locked) due

@@ -55,7 +55,7 @@ const OddsRow = Schema.Struct({
   bins: Schema.Array(Schema.Struct({ bin: Schema.Int, staked: Schema.BigIntFromString, stakers: Schema.Int }))
 })
 
-/** Connections that may wait for accounts, so that the others go on serving. */
+/** The maximum number of connections that wait for accounts; the others go on serving. */
 const maxWaiting = 4
 
 const make = Effect.gen(function* () {
@@ -118,7 +118,7 @@ const make = Effect.gen(function* () {
     before: Effect.Effect<A, E>,
     valueOf: (done: A) => number
   ) =>
-    // The checks before this one count the uses that both owe.
+    // The statement of `before` counts the uses that both owe.
     Effect.flatMap(itemOf({ ...submission, stake: { predicted_value: 0, amount } }, []), (item) =>
       transaction(sql)(
         Effect.gen(function* () {
@@ -224,7 +224,7 @@ type StakeOutcome =
       readonly frozen: bigint
     }
 
-/** Checks before the rules of the pool that there is one and that it is open. */
+/** Names the outcome of a stake whose pool does not exist or is not open; the rules of the pool apply to all others. */
 const beforeRules = (item: StakeItem, pool: PoolRow | undefined): StakeOutcome | undefined => {
   if (pool === undefined) return { outcome: "unknown" }
   if (pool.state === "void") return { outcome: "void" }
@@ -339,7 +339,7 @@ const PoolRow = Schema.Struct({
 type PoolRow = typeof PoolRow.Type
 
 /**
- * The pools of these stakes, locked. A pool for which all stakes are late is read without a lock: its settlement may take long, and a
+ * Selects and locks the pools of these stakes. A pool for which all stakes are late is read without a lock: its settlement may take long, and a
  * rejection need not wait for it.
  */
 const lockPools = (

@@ -12,8 +12,11 @@ import { poolFunding } from "../../../scoring/pools.ts"
 /** The account that all credit comes from. */
 export const treasury = "treasury"
 
-/** Micro-credits that an agent or an owner can have at most (the constraint accounts_exact). */
+/** The maximum of micro-credits that an agent or an owner can have (the constraint accounts_exact). */
 export const maxPosted = 1_000_000_000_000_000n
+
+/** The complaint about an amount that would exceed `maxPosted`. */
+export const aboveMax = "Expected less: no account holds more than 1 000 000 000 credits"
 
 export const accountOf = ({ kind, id }: Holder): string => `${kind}:${id.toLowerCase()}`
 

@@ -1,4 +1,4 @@
-/** Alerts of spent limits. The statement that settles a call writes their rows; this service turns them into mails or drops them. */
+/** Alerts of spent limits. The statements that reserve or settle calls write their rows; this service makes notices and mails of them. */
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { creditsOf } from "../../../services/Credits.ts"
@@ -14,7 +14,7 @@ import { execute, findAll, orDie, timestamp, transaction } from "../sql.ts"
 
 const batch = 100
 
-/** The strongest alert of a limit and period; weaker ones are deleted with it. */
+/** The strongest new alert of a limit and period; weaker ones are marked as told together with it. */
 const AlertRow = Schema.Struct({
   key_id: GatewayKeyId,
   period: LimitPeriod,

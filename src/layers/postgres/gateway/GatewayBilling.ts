@@ -70,7 +70,7 @@ const refusal = (
   })
 }
 
-/** The source that pays for a call. */
+/** The wording for a limit or a balance that is too low. */
 interface Purse {
   readonly told: (left: string) => string
   readonly remedy: string
@@ -247,7 +247,7 @@ const reservedOf = (sql: SqlClient.SqlClient, agent: string) =>
 const tightest = (sql: SqlClient.SqlClient) =>
   sql`(select l.*, l.max - l.spent - l.held as room from ${limitsOf(sql)} order by room limit 1) t`
 
-/** From this point a refused call causes an alert that the limit is used up. */
+/** A refused call causes the alert about a used-up limit only if at least 80 % of the limit is spent. */
 const nearlySpent = "l.spent * 5 >= l.max * 4"
 
 /** Reserves any number of calls in one statement; each is decided on its own, in the order of arrival. */
@@ -454,7 +454,7 @@ export const callColumns: ColumnsOf<OpenCall> = {
   created_at: ["timestamptz", ({ createdAt }) => createdAt]
 }
 
-/** One row for each call. */
+/** Selects one row for each ended call. */
 export const endedCalls = (sql: SqlClient.SqlClient, calls: Arr.NonEmptyReadonlyArray<EndedCall>) => sql`
     select *
       from ${rowsOf(sql, "a", calls, {

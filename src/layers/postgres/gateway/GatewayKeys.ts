@@ -40,7 +40,7 @@ import {
 import { disabledReason, Eligibility, eligibilityColumns } from "./eligibility.ts"
 import { changesOf, countersOf, dayAt, limitsJson } from "./limits.ts"
 
-/** Together with the time of a look-up, this has every replica reject a revoked key within a second. */
+/** A cached key is accepted for this long. Look-ups take less than the rest of a second, so every replica rejects a revoked key by then. */
 const keyTtl = Duration.millis(500)
 const keyCapacity = 100_000
 
@@ -139,7 +139,7 @@ const make = Effect.gen(function* () {
     hashes: Arr.NonEmptyReadonlyArray<string>,
     client: SqlClient.SqlClient
   ) {
-    const askedAt = yield* Clock.currentTimeMillis
+    const queriedAt = yield* Clock.currentTimeMillis
     const rows = yield* knownKeys(client`
       select encode(k.key_hash, 'hex') as hash, k.id::text as key_id, k.agent_id::text, k.revoked_at is not null as revoked,
              k.expires_at, k.allowed_models, ${eligibilityColumns(client)}
@@ -151,7 +151,7 @@ const make = Effect.gen(function* () {
          hashes.map((hash) => Buffer.from(hash, "hex"))
        )})`)
     const byHash = new Map(rows.map((row) => [row.hash, row]))
-    return hashes.map((each) => ({ askedAt, key: Option.fromUndefinedOr(byHash.get(each)) }))
+    return hashes.map((each) => ({ queriedAt, key: Option.fromUndefinedOr(byHash.get(each)) }))
   })
 
   const cachedKeys = yield* Cache.makeWith(
@@ -164,9 +164,9 @@ const make = Effect.gen(function* () {
   )
 
   const find = Effect.fnUntraced(function* (keyHash: string) {
-    const { askedAt, key } = yield* Cache.get(cachedKeys, keyHash)
+    const { queriedAt, key } = yield* Cache.get(cachedKeys, keyHash)
     // An answer's age counts from the query, so that a slow database does not extend it.
-    const isStale = (yield* Clock.currentTimeMillis) - askedAt > Duration.toMillis(keyTtl)
+    const isStale = (yield* Clock.currentTimeMillis) - queriedAt > Duration.toMillis(keyTtl)
     return isStale ? (yield* Cache.refresh(cachedKeys, keyHash)).key : key
   })
 

@@ -14,7 +14,7 @@ export const eligibilityColumns = (sql: SqlClient.SqlClient) =>
   sql.literal(`a.claimed_at is not null as claimed, a.suspended_at is not null as suspended,
                a.credit_arena_enabled as enabled, coalesce(o.plan <> 'free', false) as paid`)
 
-/** "agent claimed, credit_arena_enabled, owner's plan paid" */
+/** Tests in SQL that an agent may use the gateway; `disabledReason` names the same conditions. */
 export const isEnabled = (sql: SqlClient.SqlClient) =>
   sql.literal(
     `(a.claimed_at is not null and a.suspended_at is null and a.credit_arena_enabled and o.plan <> 'free')`

@@ -34,7 +34,7 @@ const failures = Metric.counter("log_passes_failed_total", {
 
 const maxCounted = 100_000
 
-/** The minimum of failures in a row that is reported. The pass after a single failure makes up for it. */
+/** The number of failures in a row that are reported. A single one is not, since the next pass makes up for it. */
 const threshold = 3
 
 const maxReason = 200

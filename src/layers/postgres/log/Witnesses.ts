@@ -16,7 +16,7 @@ import { ExchangeFailed, makePost } from "../../witness/boundedPost.ts"
 import { addCheckpoint, parseWitnessKey } from "../../witness/cosignature.ts"
 import type { Witness } from "../../witness/cosignature.ts"
 import { askTimeStamp, nonceOf } from "../../witness/timeStamp.ts"
-import { boundTime, boundNow, execute, findAll, findOption, timestamp } from "../sql.ts"
+import { boundTime, boundNow, execute, findAll, findOption, intervalOf, timestamp } from "../sql.ts"
 import { consistencyProof } from "./proofs.ts"
 
 /** The tolerated skew of a witness's clock. */
@@ -30,11 +30,11 @@ const maxListed = 1000
 
 const textOf = (note: string): string => Option.getOrThrow(parseNote(note)).text
 
-/** A request holds its row for so long, even if its replica dies; an exchange ends sooner. */
+/** A request holds its row for this long, even if its replica dies; an exchange ends sooner. */
 const lease = Duration.minutes(1)
 const firstPause = Duration.seconds(5)
 const maxPause = Duration.minutes(10)
-/** The longest Retry-After that is honoured. */
+/** The maximum Retry-After that is honoured. */
 const maxWait = Duration.hours(1)
 
 const attempts = Metric.counter("log_attestations_total", {
@@ -72,7 +72,7 @@ export const makeExchange = Effect.fnUntraced(function* (name: string) {
       with newest as (select size, note from log_checkpoints order by size desc limit 1),
       taken as (
         insert into log_witnesses as a (witness, size, due_at, failures)
-        select ${name}, 0, ${boundTime(sql, now)} + ${Duration.toMillis(lease)}::float8 * interval '1 millisecond', 0
+        select ${name}, 0, ${boundTime(sql, now)} + ${intervalOf(sql, lease)}, 0
           from newest
          where newest.size > 0
            and not exists (
@@ -144,8 +144,7 @@ const makeWitnesses = Effect.gen(function* () {
 
   const submit = Effect.fnUntraced(function* (witness: Witness, oldSize: number, { note, size }: Turn) {
     const proof = yield* consistencyProof(sql, oldSize, size)
-    const text = Option.getOrThrow(parseNote(note)).text
-    return yield* addCheckpoint(post, witness, { note, text, oldSize, proof })
+    return yield* addCheckpoint(post, witness, { note, text: textOf(note), oldSize, proof })
   })
 
   /** Asks for a cosignature. If the witness remembers another size than ours, asks once more with a proof from that size. */

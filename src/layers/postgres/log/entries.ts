@@ -150,7 +150,7 @@ export interface SettledPool {
   readonly root: Uint8Array
 }
 
-/** The member of a pool; the entry of a challenge without a pool has none. */
+/** The member `pool` of an entry, which a challenge without a pool does not have. */
 const poolMember = (pool: SettledPool | null) =>
   pool === null ? {} : { pool: { ...pool, root: hex(pool.root) } }
 
@@ -173,7 +173,7 @@ interface SettlementVersion<Time extends Instant = DateTime.Utc> extends Levels<
   readonly raw_sha256: Uint8Array | null
   readonly settled_at: Time
   readonly scores: number
-  /** RFC 6962 root over `scoreLeaf` of every score, in the order of the agents' ids. */
+  /** RFC 6962 root over a leaf of every score, in the order of the agents' ids. */
   readonly root: Uint8Array
 }
 

@@ -14,6 +14,15 @@ const sha256 = (...parts: ReadonlyArray<Uint8Array>): Buffer => hash("sha256", B
 const tileHeight = 8
 export const tileWidth = 2 ** tileHeight
 
+/** The length of a hash in bytes. */
+export const hashLength = 32
+
+/** Splits hashes that stand one after the other. */
+export const hashesIn = (bytes: Uint8Array): ReadonlyArray<Uint8Array> =>
+  Array.from({ length: bytes.length / hashLength }, (_, place) =>
+    bytes.subarray(place * hashLength, (place + 1) * hashLength)
+  )
+
 export const leafHash = (entry: Uint8Array): Buffer => sha256(leafPrefix, entry)
 
 export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer => sha256(nodePrefix, left, right)

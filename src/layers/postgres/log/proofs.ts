@@ -8,7 +8,7 @@ import { Array as Arr, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { tileWidth } from "../../../services/TransparencyLog.ts"
 import { findAll, rowsOf } from "../sql.ts"
-import { nodeHash, rootOf } from "./frontier.ts"
+import { hashesIn, hashLength, nodeHash, rootOf } from "./frontier.ts"
 
 /** The leaves from `from` on, before `to`. */
 export interface Range {
@@ -67,15 +67,11 @@ const subtreesOf = ({ from, to }: Range): Arr.NonEmptyReadonlyArray<Subtree> => 
   return from + leaves === to ? [subtree] : [subtree, ...subtreesOf({ from: from + leaves, to })]
 }
 
-const hashLength = 32
-
 const Hashes = Schema.Struct({ hashes: Schema.Uint8Array })
 
 const hashesOf = (bytes: Uint8Array, count: number): ReadonlyArray<Uint8Array> => {
   if (bytes.length !== count * hashLength) throw new Error("the log lacks a part of its tree")
-  return Array.from({ length: count }, (_, position) =>
-    bytes.subarray(position * hashLength, (position + 1) * hashLength)
-  )
+  return hashesIn(bytes)
 }
 
 /** The root of each range. */

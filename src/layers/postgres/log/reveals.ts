@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { boundTime, execute, findAll, findOption, whenGiven, orDie, rowsOf, transaction } from "../sql.ts"
 import { predictionReveal } from "./entries.ts"
 
-/** The maximum of predictions that one call reveals. */
+/** The maximum number of predictions that one call reveals. */
 const chunk = 2000
 
 /** Reveals are not added to a backlog of this size, so that new commits need not wait for them. */

@@ -11,7 +11,7 @@ import { maxPerPass } from "../../../services/LogSequencer.ts"
 import { BackgroundClient } from "../BackgroundClient.ts"
 import { arrayParam, findAll, findOne, rowsOf, transaction, withStatementTimeout } from "../sql.ts"
 import { challengeClose } from "./entries.ts"
-import { emptyRoot, leafHash } from "./frontier.ts"
+import { emptyRoot, hashLength, leafHash } from "./frontier.ts"
 import type { Frontier, FullNode } from "./frontier.ts"
 import type { makeSignerState } from "./signerState.ts"
 import { runOf, serverOf } from "./logState.ts"
@@ -50,8 +50,6 @@ const Commits = Schema.Struct({
 interface ComposedClose extends Close {
   readonly entry: Uint8Array
 }
-
-const hashLength = 32
 
 const int8s = (ids: ReadonlyArray<string>) =>
   arrayParam(

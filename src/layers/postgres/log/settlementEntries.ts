@@ -1,4 +1,4 @@
-/** Reads the entries of settlements and voids from the rows that the same transaction has written. */
+/** Reads the contents of the entries of settlements and voids from the rows that the same transaction has written. */
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { arrayParam, credits, execute, findAll, rowsOf } from "../sql.ts"
@@ -41,7 +41,7 @@ const Cancelled = Schema.Struct({
   reason: Schema.String
 })
 
-/** The voids of those challenges that are cancelled, unordered. */
+/** Reads the voids of the cancelled ones among these challenges, in no order. */
 export const voidedChallenges = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   challengeIds: ReadonlyArray<string>
@@ -80,7 +80,7 @@ interface SettlementKey {
 }
 
 /**
- * The settlements of these keys, unordered. The database computes the root over the scores: RFC 6962 over the leaves
+ * Reads the settlements of these keys, in no order. The database computes the root over the scores: RFC 6962 over the leaves
  * `{"agent_id":"...","score":"..."}` in the order of the agents' ids, which is also the order of their texts. Only the first
  * version moves credit and so has a pool.
  */
@@ -138,7 +138,7 @@ const PoolRow = Schema.Struct({
 })
 
 /**
- * The settled pools of these challenges by challenge. The database computes the root over the stakes: RFC 6962 over the leaves
+ * Reads the settled pools of these challenges. The database computes the root over the stakes: RFC 6962 over the leaves
  * `{"agent_id":"...","reward":"...","stake":"..."}`, in the order of the agents' ids.
  */
 const settledPools = (

@@ -113,7 +113,7 @@ export const makeSignerState = Effect.gen(function* () {
   const keyRows = findAll(Schema.Struct({ verifier_key: Schema.String }))
   /** Comparisons take turns, so that none overwrites what another has just recorded. */
   const turns = yield* Semaphore.make(1)
-  /** The run of the server on which the log was compared, then observers were queried, then this instance was authorized. */
+  /** The runs of the server on which this instance last compared the log, queried observers, and was authorized. */
   const comparedRun = yield* Ref.make(Option.none<string>())
   const queriedRun = yield* Ref.make(Option.none<string>())
   const authorizedRun = yield* Ref.make(Option.none<string>())
@@ -225,7 +225,7 @@ export const makeSignerState = Effect.gen(function* () {
     }
   })
 
-  /** Unproven claims: withdraw this instance's permission to sequence. */
+  /** Withdraws this instance's permission to sequence if observers make claims that they do not prove. */
   const withdraw = Effect.fnUntraced(function* (
     found: LogState,
     { observed, shown: size }: { readonly shown: number; readonly observed: ReadonlyArray<ObservedHead> }
@@ -245,7 +245,7 @@ export const makeSignerState = Effect.gen(function* () {
     yield* save({ ...state.value, server: Option.none(), continuation })
   })
 
-  /** Compares the log with the signer state and the answers of observers, and saves the next state. Never fails by waiting. */
+  /** Compares the log with the signer state and the answers of observers, and saves the next state. A reason to wait is a result, no failure. */
   const compare = (answers?: { readonly shown: number; readonly observed: ReadonlyArray<ObservedHead> }) =>
     Effect.gen(function* () {
       const found = yield* examined(answers?.observed ?? [])
@@ -274,7 +274,7 @@ export const makeSignerState = Effect.gen(function* () {
   /** Does the same as `authorize` without observers. */
   const authorizeAlone = Effect.flatMap(compare(), requirePermission)
 
-  /** Queries observers once a run of the server; a failure in between repeats it. */
+  /** Compares the log also with the answers of observers: once on each run of the server, and again after a failure. */
   const compareWithObservers = Effect.fnUntraced(function* ({ found }: Comparison) {
     const newest = publishedIn(found)
     const observed = yield* observers.ask(Option.map(newest, ({ note }) => note))
@@ -325,7 +325,7 @@ export const makeSignerState = Effect.gen(function* () {
       (own) => !Option.exists(own, (known) => known.origin === origin && known.size >= size)
     )
 
-  /** Compares before a checkpoint is shown that is not recorded. It tries once: the checkpoint is shown even if that fails. */
+  /** Compares the log before a checkpoint that is not recorded yet is shown. It tries once: the checkpoint is shown even if that fails. */
   const recordShown = Effect.fnUntraced(function* (note: string) {
     const head = parseCheckpoint(note)
     if (Option.isNone(head) || !(yield* isNew(head.value))) return

@@ -3,7 +3,7 @@ import { Data, Effect, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Checkpoint } from "../../../services/LogSigner.ts"
 import { findAll, rowsOf } from "../sql.ts"
-import { Frontier, levelsOf, partialTile } from "./frontier.ts"
+import { Frontier, hashesIn, levelsOf, partialTile } from "./frontier.ts"
 
 /** The log contradicts itself or what was signed: nothing is added or signed until an audit finds no difference. */
 export class LogFault extends Data.TaggedError("LogFault")<{
@@ -12,19 +12,12 @@ export class LogFault extends Data.TaggedError("LogFault")<{
   readonly lost?: Checkpoint | undefined
 }> {}
 
-const hashLength = 32
-
 /** The hashes of the last tile of a level, concatenated. */
 const Tile = Schema.Struct({ hashes: Schema.Uint8Array })
 
-const hashesOf = ({ hashes }: typeof Tile.Type): ReadonlyArray<Uint8Array> =>
-  Array.from({ length: hashes.length / hashLength }, (_, place) =>
-    hashes.subarray(place * hashLength, (place + 1) * hashLength)
-  )
-
 /**
- * The trees of the given sizes, each from the last tile of each level: at most 255 hashes a level are read, never all
- * entries. A tree with missing hashes is none. It runs before every signature, so it is one statement with a row a level.
+ * Reads the trees of the given sizes, each from the last tile of each level: at most 255 hashes a level, never all entries. A
+ * tree with missing hashes is none. This happens before every signature, so it is one statement with a row a level.
  */
 const treesAt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sizes: ReadonlyArray<number>) {
   const tiles = sizes.flatMap((size, tree) =>
@@ -57,7 +50,7 @@ const treesAt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sizes: Re
   return sizes.map((size, tree) => {
     const hashes = tiles.flatMap((tile, position) => {
       const row = tile.tree === tree ? found[position] : undefined
-      return row === undefined ? [] : [hashesOf(row)]
+      return row === undefined ? [] : [hashesIn(row.hashes)]
     })
     const isWhole = hashes.every((level, height) => level.length === partialTile(size, height).width)
     return isWhole ? Option.some(Frontier.resume(size, hashes)) : Option.none<Frontier>()

@@ -53,7 +53,7 @@ import {
 const channel = "notices"
 
 /** Readers look for notices this often even without a notification. */
-const floor = Duration.seconds(2)
+const pollInterval = Duration.seconds(2)
 const pauseAfterFailure = Duration.seconds(1)
 
 /** The number of notices that one statement sequences or reads. */
@@ -72,7 +72,10 @@ const networkBits = 56
 /** The number of notices that one run deletes. */
 const maxTrimmed = 10_000
 
-/** A place can have three notices: the written one, and its result for a prediction and for a stake. */
+/**
+ * A place has four positions of cursors: for the written notice, for the agent's results derived from it (of a prediction and of a
+ * stake), and after all three.
+ */
 const parts = 4
 const afterAll = (seq: number): number => seq * parts + parts - 1
 
@@ -143,7 +146,7 @@ const make = Effect.gen(function* () {
   /** The last place whose readers were woken. */
   let seen = 0
   let waiting = 0
-  /** The members of `waiting` that have no token. */
+  /** The waiting readers that have no token. */
   const anonymous = new Set<{ readonly network: string | undefined }>()
   const isDraining = () => health.phase() !== "serving"
   const waiters = new Set<Waiter>()
@@ -245,8 +248,8 @@ const make = Effect.gen(function* () {
 
   const reads = yield* RequestBatcher.make({ run, maxSize: maxReaders })
 
-  /** The end of a cursor up to which the notices have been read. */
-  const readKey = Effect.fnUntraced(function* (reader: Reader, query: NoticeQuery) {
+  /** Reads the notices after the cursor of a query. */
+  const readPage = Effect.fnUntraced(function* (reader: Reader, query: NoticeQuery) {
     const { after, cursorAfter } = yield* pages
       .decode({ limit: query.limit, cursor: query.after }, reader)
       .pipe(
@@ -271,7 +274,7 @@ const make = Effect.gen(function* () {
     return {
       notices,
       cursor: last?.cursor ?? cursorAfter({ at: afterAll(row.horizon), mark: row.horizon_mark }),
-      // Otherwise there may be more.
+      // If false, there may be more.
       isAll: last === undefined && row.horizon === row.head,
       head: row.head,
       types
@@ -285,7 +288,7 @@ const make = Effect.gen(function* () {
   })
 
   const read: Notices["Service"]["read"] = Effect.fn("Notices.read")(function* (reader, query) {
-    return withEnding(yield* readKey(reader, query))
+    return withEnding(yield* readPage(reader, query))
   })
 
   /** Waits until a notice of these types comes after `head`. */
@@ -309,11 +312,11 @@ const make = Effect.gen(function* () {
     query: NoticeQuery,
     atMost: Duration.Duration
   ) {
-    let found = yield* readKey(reader, query)
+    let found = yield* readPage(reader, query)
     const look = Effect.gen(function* () {
       while (found.notices.length === 0 && !isDraining()) {
         if (found.isAll) yield* woken(reader, found.types, found.head)
-        found = yield* readKey(reader, { ...query, after: found.cursor })
+        found = yield* readPage(reader, { ...query, after: found.cursor })
       }
     })
     yield* Effect.timeoutOption(look, atMost)
@@ -455,11 +458,11 @@ const make = Effect.gen(function* () {
       })
     ).pipe(
       Effect.catch((error) =>
-        Effect.logDebug("notifications are not heard; they are listened to anew", error)
+        Effect.logDebug("the connection for notifications has ended; another one is opened", error)
       ),
       Effect.repeat(Schedule.spaced(pauseAfterFailure))
     )
-    const advancing = Effect.timeoutOption(Queue.take(signals), floor).pipe(
+    const advancing = Effect.timeoutOption(Queue.take(signals), pollInterval).pipe(
       Effect.andThen(advance),
       Effect.catchCauseIf(
         (cause) => !Cause.hasInterrupts(cause),

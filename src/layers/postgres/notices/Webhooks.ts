@@ -40,7 +40,7 @@ const overlap = Duration.days(1)
 /** Finished deliveries are kept this long. */
 const retention = Duration.days(7)
 const maxTrimmed = 10_000
-/** One run repeats the deletion this often, so that it catches up with a busy day. */
+/** The maximum number of deletions in one run, which suffices to catch up with a busy day. */
 const maxTrims = 10
 
 const DeliveryRow = Schema.Struct({ ...WebhookDelivery.fields, place: Schema.Finite })
@@ -48,7 +48,7 @@ const DeliveryRow = Schema.Struct({ ...WebhookDelivery.fields, place: Schema.Fin
 const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
-  const { maxWebhooks: most, ownMachineUrls: ownMachine, tokenSecret } = yield* Settings
+  const { maxWebhooks, ownMachineUrls: ownMachine, tokenSecret } = yield* Settings
   const sealed = encryption(tokenSecret, "webhook")
   const { dispatch, send } = yield* deliveries.make(sealed, options)
   const pages = (yield* Cursors).list("webhook deliveries", Schema.Finite)
@@ -126,9 +126,9 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
       yield* execute(sql`select 1 from operators where id = ${ownerId}::uuid for no key update`)
       const has = yield* count(sql`
         select count(*)::int as count from webhooks where ${ofOwner(ownerId)}`)
-      if (has.count >= most) {
+      if (has.count >= maxWebhooks) {
         return yield* new WebhookLimitReached({
-          detail: `An owner and its agents may have ${most} webhooks at most, and have as many: delete one first.`
+          detail: `An owner and its agents may have ${maxWebhooks} webhooks at most, and have as many: delete one first.`
         })
       }
       return yield* madeRow(sql`
@@ -289,7 +289,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
     }
   )
 
-  /** An agent whose grace ended before it was claimed gets no more notices. */
+  /** Disables the webhooks of agents whose grace window ended before they were claimed. */
   const endUnclaimed = (now: DateTime.Utc) =>
     execute(sql`
       with ended as (

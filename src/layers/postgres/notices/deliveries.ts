@@ -1,6 +1,6 @@
 /**
- * Deliveries: one statement makes these rows of notices, and each is posted until the receiver takes it. An instance leases a webhook
- * while it sends to it; after an instance is killed, its lease ends and its last deliveries are sent again.
+ * One statement makes rows of deliveries from notices. Each delivery is posted until the receiver takes it, or it is given up. An
+ * instance leases a webhook while it sends to it; after an instance is killed, its lease ends and its last deliveries are sent again.
  */
 import { createHmac } from "node:crypto"
 import {
@@ -43,14 +43,14 @@ import { settlementNotices, stakeNotices } from "./derived.ts"
 
 /** The number of notices that one statement reads, each for every webhook. */
 const maxNotices = 100
-/** The number of deliveries that one statement makes if every webhook gets every notice: of fewer notices, or to fewer webhooks. */
+/** The maximum number of deliveries that one statement makes: if there would be more, it takes fewer notices, or fewer webhooks. */
 const maxSlice = 5000
 const dispatchTimeout = Duration.seconds(30)
 
-/** The receivers that an instance sends to at once, and how many of them may have failed or been slow before. */
+/** The maximum number of receivers that an instance sends to at once, and of those among them that failed or were slow before. */
 const maxReceivers = 256
 const maxSlowReceivers = 64
-/** The requests to one receiver at once, and between two records of their results; a failing receiver gets one. */
+/** The maximum number of requests to one receiver at once, and between two records of results; a failing receiver gets one. */
 const maxRequests = 4
 const maxRound = 20
 const slowAfter = Duration.seconds(2)
@@ -195,7 +195,7 @@ export const make = Effect.fnUntraced(function* (
     (state) => state.behind
   )
 
-  /** Measures the webhooks of a slice that begins after this one: the size of a notice for all of them, and the last that fits. */
+  /** Measures the webhooks after this one: the deliveries of a notice for all of them, and the last webhook that fits into a slice. */
   const weigh = (after: string | null, size: number) =>
     weightRow(sql`
       with next as (
@@ -511,9 +511,10 @@ export const make = Effect.fnUntraced(function* (
         Effect.catchCauseIf(
           (cause) => !Cause.hasInterrupts(cause),
           (cause) =>
-            Effect.logError("what a webhook answered could not be recorded; it is sent again", cause).pipe(
-              Effect.annotateLogs({ webhook_id: hook.id })
-            )
+            Effect.logError(
+              "answers of a webhook could not be recorded; its deliveries are sent again",
+              cause
+            ).pipe(Effect.annotateLogs({ webhook_id: hook.id }))
         )
       )
   )

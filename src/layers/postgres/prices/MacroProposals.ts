@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { MacroProposal, MacroProposals } from "../../../services/MacroSource.ts"
 import { boundTime, decimal, execute, findAll, isoTimestamp, timestamp } from "../sql.ts"
 
-/** One run handles at most this many; there are a few releases a week. */
+/** The maximum number of challenges in one run; there are a few releases a week. */
 const maxDue = 50
 
 const DueRow = Schema.Struct({

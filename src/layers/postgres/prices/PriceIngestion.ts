@@ -13,6 +13,7 @@ import {
   timestamp,
   execute,
   findOption,
+  intervalOf,
   decimal,
   rowsOf,
   transaction
@@ -21,7 +22,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { SecureRandom } from "effect/crypto"
 
 const outcomes = Metric.counter("price_candles_total", {
-  description: "Candles by asset and what became of them: read, settled, contested, absent",
+  description: "Candles by asset and outcome: read, settled, contested, absent",
   incremental: true
 })
 const failures = Metric.counter("price_failures_total", {
@@ -29,7 +30,7 @@ const failures = Metric.counter("price_failures_total", {
   incremental: true
 })
 const lateness = Metric.gauge("price_lateness_seconds", {
-  description: "Since when the oldest candle that should be known, and is not, should be, by asset"
+  description: "Seconds since the oldest missing candle became overdue, by asset"
 })
 
 const Asset = Schema.Struct({ key: Schema.String, negative_prices: Schema.Boolean })
@@ -57,7 +58,7 @@ const make = Effect.gen(function* () {
     )
   }
 
-  /** Drops the candles that an asset cannot have: those are neither prices nor "not traded". */
+  /** Drops candles with prices that an asset cannot have. They are asked for again, since they do not show that nothing was traded. */
   const possible = Effect.fnUntraced(function* ({ asset }: Feed, answer: Answer) {
     if (assets.get(asset) === true) return answer
     const readings = answer.readings.map((reading) => ({
@@ -137,7 +138,7 @@ const make = Effect.gen(function* () {
       select asset, extract(epoch from ${timestamp(now)}::timestamptz - min(overdue_at))::float8 as seconds
         from expected_candles
        where state in ('awaited', 'read', 'contested') and overdue_at <= ${timestamp(now)}
-         and ends_at > ${timestamp(DateTime.subtractDuration(now, Duration.days(7)))}
+         and ends_at > ${timestamp(DateTime.subtractDuration(now, recent))}
        group by asset`)
     for (const { asset } of feeds) {
       const seconds = rows.find((row) => row.asset === asset)?.seconds ?? 0
@@ -156,7 +157,7 @@ const stepOf = ({ interval }: Feed): Duration.Duration => (interval === "1h" ? h
 /** After this long without trades the missing candles of a closed market are taken not to exist; a later candle ends the wait sooner. */
 const maxQuiet = Duration.hours(6)
 
-/** Added to the time that a candle usually takes. */
+/** A candle is overdue this long after it would usually be known. */
 const allowance = Duration.minutes(30)
 
 /** An unknown symbol may be listed again, or have another name after an upgrade. */
@@ -186,14 +187,14 @@ const makeExpected = Effect.gen(function* () {
       Duration.sum(dueAfter, settings.priceReread),
       feed.continuous ? allowance : Duration.sum(maxQuiet, allowance)
     )
-    // Older candles were not asked for until now.
+    // Candles of the history are asked for only now, so none is overdue before this time.
     const late = DateTime.addDuration(now, Duration.sum(settings.priceReread, allowance))
-    const width = sql`${step}::float8 * interval '1 millisecond'`
+    const width = intervalOf(sql, stepOf(feed))
     yield* execute(sql`
       insert into expected_candles (asset, interval, time, ends_at, due_at, overdue_at)
       select ${feed.asset}, ${feed.interval}, t, t + ${width},
-             t + ${width} + ${Duration.toMillis(dueAfter)}::float8 * interval '1 millisecond',
-             greatest(t + ${width} + ${Duration.toMillis(overdueAfter)}::float8 * interval '1 millisecond', ${timestamp(late)})
+             t + ${width} + ${intervalOf(sql, dueAfter)},
+             greatest(t + ${width} + ${intervalOf(sql, overdueAfter)}, ${timestamp(late)})
         from generate_series(${timestamp(first)}::timestamptz, ${timestamp(last)}::timestamptz, ${width}) t
         cross join (
           select min(time) as first, max(time) as last from expected_candles
@@ -221,7 +222,7 @@ const makeExpected = Effect.gen(function* () {
   return { expect, due, postpone }
 })
 
-/** A gap is asked for again after this pause and for this long, which is as long as a price event waits for its candles. */
+/** A gap of a market that never closes is asked for again after this pause, for as long as a price event waits for its candles. */
 const gapPause = Duration.hours(1)
 const gapsFor = Duration.hours(72)
 /** The pauses of a missing candle grow up to this, and to a day once the candle is too old to settle anything. */
@@ -241,8 +242,7 @@ const makeRecord = Effect.gen(function* () {
   const settings = yield* Settings
   const random = yield* SecureRandom.SecureRandom
   const counted = findAll(Counts)
-  const millis = (duration: Duration.Duration) =>
-    sql`${Duration.toMillis(duration)}::float8 * interval '1 millisecond'`
+  const millis = (duration: Duration.Duration) => intervalOf(sql, duration)
 
   /**
    * A candle that the source shows for the first time is read again later. One that it shows again becomes a price point if it is the

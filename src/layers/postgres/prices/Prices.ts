@@ -2,6 +2,7 @@ import { BigDecimal, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
+import { day, hour } from "../../../scoring/candles.ts"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { InstantText } from "../../../services/domain/text.ts"
 import { isTargetKey, isUuid } from "../../../services/domain/ids.ts"
@@ -73,8 +74,7 @@ export const firstObserved = (
             case p.interval when 'quote' then 1 when '1h' then 2 else 3 end, p.source
    limit 1`
 
-const hour = 3_600_000
-const step = { "1h": hour, "1d": 24 * hour, quote: 1 }
+const step = { "1h": hour, "1d": day, quote: 1 }
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -388,8 +388,8 @@ const makeCandles = Effect.gen(function* () {
   const hourly: Prices["Service"]["hourly"] = Effect.fn("Prices.hourly")(
     function* (asset, openTimes, knownBy) {
       const now = yield* DateTime.now
-      // Reads the newest revision of each source: an accepted correction is a later revision. An index has this order by the opening
-      // time of a candle, and a plan uses it even before the table has statistics.
+      // Reads the newest revision of the first source by name: an accepted correction is a later revision. An index has this order by the
+      // opening time of a candle, and a plan uses it even before the table has statistics.
       const rows = yield* candles(sql`
         select ${candleColumns}
           from unnest(${arrayParam(

@@ -5,7 +5,6 @@ import type { ChallengeId } from "../../../services/domain/ids.ts"
 import type { Scheduled } from "../../../services/Schedules.ts"
 import { SqlClient } from "effect/sql"
 import {
-  hour,
   mayRoll,
   nextSession,
   tradesThrough,
@@ -17,7 +16,7 @@ import { Arenas } from "../../../services/Arenas.ts"
 import { Settings } from "../../../services/Settings.ts"
 import type { Target } from "../../../services/Targets.ts"
 import { findAll, timestamp, findOne } from "../sql.ts"
-import { closeScale, countedDays, day, scaleReturns, levelsAround } from "../../../scoring/candles.ts"
+import { closeScale, countedDays, day, hour, scaleReturns, levelsAround } from "../../../scoring/candles.ts"
 import { flashQuestion, ladderQuestion, sessionQuestion } from "../../../scoring/kinds/direction.ts"
 import { deadZoneOf } from "../../../scoring/reference.ts"
 import { ladderHours, OrderedCategory } from "../../../services/domain/Challenge.ts"

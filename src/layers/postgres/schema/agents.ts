@@ -85,7 +85,7 @@ export const agents = Effect.gen(function* () {
       secret_hash bytea not null constraint agents_secret_is_sha256 check (length(secret_hash) = 32),
       public_key text,
       jwks_url text,
-      -- The time of the last change of the agent's credentials; null since its registration.
+      -- The time of the last change of the agent's credentials; null if they are those of its registration.
       key_set_at timestamptz,
       token_epoch integer not null default 0,
       first_token_at timestamptz,

@@ -5,15 +5,11 @@ import { SqlClient } from "effect/sql"
 import { maxDifferences } from "../../../../services/Audit.ts"
 import { findAll, whenGiven } from "../../sql.ts"
 import { encode } from "../../log/entries.ts"
-import { compare, membersOf, moment } from "./entry.ts"
+import { At, Entry, Index, compare, membersOf, moment } from "./entry.ts"
 import { addFound, eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 
 const pageSize = 4096
-
-const Index = Schema.NullOr(Schema.Finite)
-const Entry = Schema.NullOr(Schema.Uint8Array)
-const At = Schema.NullOr(Schema.String)
 
 const Row = Schema.Struct({
   id: Schema.String,
@@ -74,7 +70,7 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
         ${newest("r", "agent.register")} ${newest("c", "agent.claim")} ${newest("k", "agent.key")}
        order by a.id`)
 
-  const look = (page: ReadonlyArray<Row>) =>
+  const checkPage = (page: ReadonlyArray<Row>) =>
     Effect.sync(() => {
       for (const row of page) {
         count += 1
@@ -125,7 +121,7 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
       }
     })
 
-  yield* eachPage(pageSize, read, look)
+  yield* eachPage(pageSize, read, checkPage)
 
   const found = addFound(findings)
   const types = sql`type in ('agent.register', 'agent.claim', 'agent.key')`

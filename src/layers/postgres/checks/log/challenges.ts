@@ -6,16 +6,12 @@ import { noTerms } from "../../../../scoring/kinds/kind.ts"
 import { termsColumns, TermsRow } from "../../challenges/rows.ts"
 import { arrayParam, findAll, whenGiven } from "../../sql.ts"
 import { challengeCreate, encode, voided } from "../../log/entries.ts"
-import { checkEmpty, compare, membersOf, moment } from "./entry.ts"
+import { At, Entry, Index, checkEmpty, compare, membersOf, moment } from "./entry.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 import { makeAuditPools } from "./pools.ts"
 
 const pageSize = 1000
-
-const At = Schema.NullOr(Schema.String)
-const Index = Schema.NullOr(Schema.Finite)
-const Entry = Schema.NullOr(Schema.Uint8Array)
 
 const Row = Schema.Struct({
   id: Schema.String,
@@ -100,7 +96,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
         ${logged("m", "challenge.create")} ${logged("x", "challenge.close")} ${logged("v", "void")}
        order by c.id`)
 
-  const look = Effect.fnUntraced(function* (page: ReadonlyArray<typeof Row.Type>) {
+  const checkPage = Effect.fnUntraced(function* (page: ReadonlyArray<typeof Row.Type>) {
     const isIncomplete = (row: typeof Row.Type) => {
       const ended = row.closed_at !== null || row.cancelled_at !== null
       return (
@@ -147,7 +143,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
         challenge_id: row.id,
         challenge_type: row.type
       })
-      against("challenge.create", "its making", row.made, row.made_entry, created)
+      against("challenge.create", "its creation", row.made, row.made_entry, created)
       checkOtherColumns(findings, what, row)
 
       const closedAt = row.closed_at ?? row.cancelled_at
@@ -193,6 +189,6 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
     }
   })
 
-  yield* eachPage(pageSize, read, look)
+  yield* eachPage(pageSize, read, checkPage)
   return counts
 })

@@ -37,7 +37,7 @@ export const auditCheckpoints = Effect.fnUntraced(function* (
     else findings.add(`key ${number}: log_keys does not hold a verifier key`)
   }
   for (const [turn, { number, verifier_key }] of keys.entries()) {
-    if (number !== turn + 1) findings.add(`key ${number}: it is the ${turn + 1}. of log_keys`)
+    if (number !== turn + 1) findings.add(`key ${number}: it is number ${turn + 1} of log_keys`)
     const before = keys[turn - 1]
     const rotation = rotations[turn - 1]
     if (before === undefined) continue

@@ -7,9 +7,13 @@ import type { Findings } from "./findings.ts"
 
 export type Members = Readonly<Record<string, unknown>>
 
-/** `index` is null while the entry is pending. */
+/** Columns of a row that an audit reads: index and bytes of an entry, and a time; null if there is none. */
+export const Index = Schema.NullOr(Schema.Finite)
+export const Entry = Schema.NullOr(Schema.Uint8Array)
+export const At = Schema.NullOr(Schema.String)
+
 export const StoredEntry = Schema.Struct({
-  index: Schema.NullOr(Schema.Finite),
+  index: Index,
   type: Schema.String,
   challenge_id: Schema.NullOr(Schema.String),
   version: Schema.NullOr(Schema.Int),
@@ -66,7 +70,7 @@ export const checkColumns = (findings: Findings, stored: StoredEntry): Members |
   }
   const type = members["type"]
   if (!known.has(type)) findings.add(`${what}: there is no type of entry that is called so`)
-  const said = {
+  const recorded = {
     type,
     challenge_id: members["challenge_id"] ?? null,
     version: versionOf(type, members),
@@ -74,12 +78,12 @@ export const checkColumns = (findings: Findings, stored: StoredEntry): Members |
     commit_index: members["commit_index"] ?? null
   }
   for (const name of ["type", "challenge_id", "version", "commit", "commit_index"] as const) {
-    if (said[name] !== stored[name]) findings.add(`${what}: its column ${name} is not what its bytes say`)
+    if (recorded[name] !== stored[name]) findings.add(`${what}: its column ${name} is not what its bytes say`)
   }
   return members
 }
 
-/** The columns of members that have another name. */
+/** The columns behind a member, where they have other names. */
 const stored: Readonly<Record<string, string>> = {
   amended_at: "settled_at",
   asset: "target",
@@ -97,7 +101,7 @@ const stored: Readonly<Record<string, string>> = {
   scores: "number of scores"
 }
 
-/** Checks that the columns of other types are null. */
+/** Checks that columns are null that only rows of another form have. */
 export const checkEmpty = <Row>(
   findings: Findings,
   what: string,
@@ -105,7 +109,7 @@ export const checkEmpty = <Row>(
   columns: ReadonlyArray<keyof Row & string>
 ): void => {
   for (const name of columns) {
-    if (row[name] !== null) findings.add(`${what}: ${name} is there, and what it is has none`)
+    if (row[name] !== null) findings.add(`${what}: ${name} is there, and a row of this form has none`)
   }
 }
 

@@ -13,7 +13,7 @@ export class Findings {
     if (this.#lines.length < maxDifferences) this.#lines.push(line)
   }
 
-  /** Adds the first findings of a statement, which found `count`. */
+  /** Adds the first findings of a statement that found `count` in all. */
   addFirst(lines: ReadonlyArray<string>, count: number): void {
     for (const line of lines) this.add(line)
     this.#count += Math.max(0, count - lines.length)
@@ -42,13 +42,13 @@ export const addFound =
     )
 
 /**
- * Reads a table page by page in the order of a key: `read` returns at most `size` rows after the row it is given. The
- * database reads the next page while this process works on one.
+ * Reads a table page by page in the order of a key, and checks each page: `read` returns at most `size` rows after the row it is
+ * given. The database reads the next page while this process checks one.
  */
 export const eachPage = Effect.fnUntraced(function* <Row>(
   size: number,
   read: (after: Row | undefined) => Effect.Effect<ReadonlyArray<Row>>,
-  look: (rows: ReadonlyArray<Row>) => Effect.Effect<void>
+  check: (rows: ReadonlyArray<Row>) => Effect.Effect<void>
 ) {
   let rows = yield* read(undefined)
   while (rows.length > 0) {
@@ -56,7 +56,7 @@ export const eachPage = Effect.fnUntraced(function* <Row>(
       rows.length < size
         ? Effect.succeed([])
         : Fiber.join(yield* Effect.forkChild(read(rows.at(-1)), { startImmediately: true }))
-    yield* look(rows)
+    yield* check(rows)
     rows = yield* next
   }
 })

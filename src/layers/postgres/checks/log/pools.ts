@@ -53,7 +53,7 @@ export interface End {
 
 const coefficients: ReadonlyArray<string> = Object.values(planCoefficients)
 
-/** The differences in the other columns of a winner's reward. */
+/** The differences in the columns of a winner's reward other than its amounts. */
 const rewardProblems = (row: StakeRow): ReadonlyArray<string> => [
   ...(isSameDecimal(row.score, row.earned_by ?? "none")
     ? []
@@ -78,7 +78,7 @@ interface Reading {
 const nameOf = (row: StakeRow) =>
   `stake of agent ${row.agent_id} in the pool of challenge ${row.challenge_id}`
 
-const add = (findings: Findings, reading: Reading, row: StakeRow): void => {
+const addStake = (findings: Findings, reading: Reading, row: StakeRow): void => {
   const { owners } = reading
   reading.tree.append(
     leafHash(Buffer.from(canonicalJson({ agent_id: row.agent_id, reward: row.paid, stake: row.stake })))
@@ -196,7 +196,7 @@ export const makeAuditPools = Effect.gen(function* () {
             ended(current)
             current = rest.next().value
           }
-          if (current !== undefined) add(findings, current, row)
+          if (current !== undefined) addStake(findings, current, row)
         }
       })
     )

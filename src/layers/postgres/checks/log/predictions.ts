@@ -10,14 +10,12 @@ import { maxDifferences } from "../../../../services/Audit.ts"
 import { canonicalJson } from "../../../crypto/canonicalJson.ts"
 import { exact, findAll, rowsOf, whenGiven } from "../../sql.ts"
 import { predictionCommit, predictionReveal } from "../../log/entries.ts"
-import { compare, membersOf, moment, sentNumber } from "./entry.ts"
+import { Entry, Index, compare, membersOf, moment, sentNumber } from "./entry.ts"
 import { submittedForecast } from "../../settlement/scores.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 
 const pageSize = 4096
-
-const Index = Schema.NullOr(Schema.Finite)
 
 const Row = Schema.Struct({
   challenge_id: Schema.String,
@@ -35,10 +33,10 @@ const Row = Schema.Struct({
   salt: Schema.Uint8Array,
   body: Schema.Uint8Array,
   commit: Schema.Uint8Array,
-  entry: Schema.NullOr(Schema.Uint8Array),
+  entry: Entry,
   committed: Index,
   revealed: Index,
-  reveal: Schema.NullOr(Schema.Uint8Array),
+  reveal: Entry,
   closed: Index,
   /** True if the log has closed its challenge and the reveals have passed it. */
   must_be_revealed: Schema.Boolean
@@ -111,7 +109,7 @@ const checkBody = (findings: Findings, what: string, row: Row): void => {
   const sealed = members["values"]
   const inside =
     typeof sealed === "object" && sealed !== null ? Object.fromEntries(Object.entries(sealed)) : {}
-  const said: Readonly<Record<string, readonly [unknown, unknown]>> = {
+  const pairs: Readonly<Record<string, readonly [sealed: unknown, expected: unknown]>> = {
     ...Object.fromEntries(Object.entries(direct).map(([name, value]) => [name, [members[name], value]])),
     reasoning: [members["reasoning_sha256"], reasoning_sha256],
     ...Object.fromEntries(
@@ -121,7 +119,7 @@ const checkBody = (findings: Findings, what: string, row: Row): void => {
       ])
     )
   }
-  const different = Object.entries(said).filter(([, [one, other]]) => one !== other)
+  const different = Object.entries(pairs).filter(([, [one, other]]) => one !== other)
   for (const [name] of different) findings.add(`${what}: ${name} is not what its sealed body says`)
   if (different.length === 0) findings.add(`${what}: its sealed body has other members than it must have`)
 }
@@ -221,7 +219,7 @@ const auditReveals = Effect.fnUntraced(function* (findings: Findings, unrevealed
   const keysOf = (page: ReadonlyArray<Reveal>) =>
     page.map(({ entry }) => decodeKey(membersOf(entry)?.["body"]))
 
-  const look = Effect.fnUntraced(function* (page: ReadonlyArray<Reveal>) {
+  const checkPage = Effect.fnUntraced(function* (page: ReadonlyArray<Reveal>) {
     const keys = keysOf(page)
     const known = keys.flatMap(Option.toArray)
     const rows = yield* predictions(sql`
@@ -268,7 +266,7 @@ const auditReveals = Effect.fnUntraced(function* (findings: Findings, unrevealed
          where type = 'prediction.reveal' and commit_index is not null and entry is not null
            ${whenGiven(sql, after, (last) => sql`and id > ${BigInt(last.id)}::int8`)}
          order by id limit ${pageSize}`),
-    look
+    checkPage
   )
 })
 
@@ -313,7 +311,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
     if (!row.must_be_revealed && row.closed !== null) findings.add(`${what}: ${revealedTooSoon}`)
   }
 
-  const look = (page: ReadonlyArray<Row>) =>
+  const checkPage = (page: ReadonlyArray<Row>) =>
     Effect.sync(() => {
       for (const row of page) {
         count += 1
@@ -335,7 +333,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
       }
     })
 
-  yield* eachPage(pageSize, read, look)
+  yield* eachPage(pageSize, read, checkPage)
   yield* auditReveals(findings, unrevealed)
   return count
 })

@@ -8,7 +8,7 @@ import { amendment, settlement } from "../../log/entries.ts"
 import type { SettledPool } from "../../log/entries.ts"
 import { Frontier, leafHash } from "../../log/frontier.ts"
 import { directionScore, numericScore, submittedForecast } from "../../settlement/scores.ts"
-import { checkEmpty, compare, isSameDecimal, moment } from "./entry.ts"
+import { Entry, Index, checkEmpty, compare, isSameDecimal, moment } from "./entry.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 import { makeAuditPools } from "./pools.ts"
@@ -37,8 +37,8 @@ const Row = Schema.Struct({
   reason: Schema.NullOr(Schema.String),
   /** Null except in macro challenges. */
   winning_bin: Schema.NullOr(Schema.Int),
-  index: Schema.NullOr(Schema.Finite),
-  entry: Schema.NullOr(Schema.Uint8Array)
+  index: Index,
+  entry: Entry
 })
 type Row = typeof Row.Type
 
@@ -196,7 +196,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
   /** Audits the next scores up to the last one of settlement `last`; returns count and tree of scores by settlement. */
   const scoresUpTo = Effect.fnUntraced(function* (last: Row | undefined) {
     const found = new Map<string, Scores>()
-    const look = (page: ReadonlyArray<Score>) =>
+    const check = (page: ReadonlyArray<Score>) =>
       Effect.sync(() => {
         for (const score of page) {
           counts.scores += 1
@@ -218,11 +218,11 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
           found.set(keyOf(score), scores)
         }
       })
-    yield* eachPage(scoresPage, (after: Score | undefined) => readScores(after ?? lastScore, last), look)
+    yield* eachPage(scoresPage, (after: Score | undefined) => readScores(after ?? lastScore, last), check)
     return found
   })
 
-  const look = Effect.fnUntraced(function* (page: ReadonlyArray<Row>) {
+  const checkPage = Effect.fnUntraced(function* (page: ReadonlyArray<Row>) {
     const scores = yield* scoresUpTo(page.at(-1))
     const missing = page.filter(({ index }) => index === null)
     const found =
@@ -266,7 +266,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
     }
   })
 
-  yield* eachPage(settlementsPage, read, look)
+  yield* eachPage(settlementsPage, read, checkPage)
   // The remaining scores belong to no settlement.
   yield* scoresUpTo(undefined)
   return counts

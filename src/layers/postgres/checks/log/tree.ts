@@ -103,7 +103,7 @@ export const auditTree = Effect.fnUntraced(function* (
   /** The signed roots by size that have been read and that the tree has not reached. */
   const signed = new Map<number, string>()
   const lastRead = { size: -1, isLast: false }
-  /** Nodes to compare with the stored ones, many at once: a statement waits until the next page is read. */
+  /** Full tiles to compare with the stored ones, many by one statement, since each statement waits until the next page is read. */
   const full: Array<FullNode> = []
   let next = 0
   let count = 0
@@ -119,7 +119,7 @@ export const auditTree = Effect.fnUntraced(function* (
     open.set(challenge_id, commits)
   }
 
-  const look = (entry: typeof LoggedEntry.Type) => {
+  const check = (entry: typeof LoggedEntry.Type) => {
     follow(entry)
     // Most entries are commits, and comparing their bytes is cheaper than parsing them.
     if (isCommit(entry)) return
@@ -207,7 +207,7 @@ export const auditTree = Effect.fnUntraced(function* (
               : `entry ${entry.index} has an index that no entry has. Hashes are not compared`
           )
         }
-        look(entry)
+        check(entry)
         next = entry.index + 1
         count += 1
         if (hasGap) continue

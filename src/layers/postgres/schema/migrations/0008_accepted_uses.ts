@@ -5,8 +5,8 @@ import { SqlClient } from "effect/sql"
 export const acceptedUses = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // It fails, and with it the statement, for the writes, by position, whose windows have no room. Without windows the arrays are
-  // null.
+  // If windows have no room, the function fails with the positions of the writes that owe to them, and the statement fails with it.
+  // Without windows the arrays are null.
   yield* sql`
     create function accept_uses(
       at_ms bigint, place_of integer[], key_of text[], max_of bigint[], window_of bigint[], tick_of bigint[]

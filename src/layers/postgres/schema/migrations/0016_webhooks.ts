@@ -16,7 +16,7 @@ export const webhooks = Effect.gen(function* () {
       secret bytea not null,
       previous_secret bytea,
       previous_until timestamptz,
-      -- The last notice before the webhook was made, which it is not sent.
+      -- The webhook gets the notices after this place: those since it was made, or enabled again.
       since bigint not null,
       -- The time of its next delivery; null if none waits.
       due_at timestamptz,

@@ -1,7 +1,7 @@
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Heartbeats, which show when an upgrade is complete. A program from before writes none: its last known tick stands for them. */
+/** Heartbeats, which show when an upgrade is complete. Programs from before write none: one row stands for them, as of their last job. */
 export const instances = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
