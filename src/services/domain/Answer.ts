@@ -368,7 +368,7 @@ const isDirection = Schema.is(Direction)
 
 /** The answer on one of several outcomes; undefined if the answer has no such form. */
 export const choiceOf = (answer: AnswerValues): SubmittedAnswer | undefined => {
-  const { confidence, direction: said, probabilities } = answer
+  const { confidence, direction: chosen, probabilities } = answer
   if (probabilities !== undefined) {
     const isOfDirections = Object.keys(probabilities).every((name) => isDirection(name))
     return {
@@ -377,8 +377,8 @@ export const choiceOf = (answer: AnswerValues): SubmittedAnswer | undefined => {
       values: { probabilities, ...(isOfDirections && likeliest(probabilities)) }
     }
   }
-  if (said === undefined || confidence === undefined) return undefined
-  const values = { confidence, direction: said }
+  if (chosen === undefined || confidence === undefined) return undefined
+  const values = { confidence, direction: chosen }
   return { sealed: values, form: null, values }
 }
 

@@ -305,7 +305,7 @@ const makePool = Effect.gen(function* () {
 
   const poolOf = ({ id, outcomes }: typeof Settled.Type) =>
     pooled(sql`
-      with said as (
+      with answer as (
         select p.owner_id, p.direction, p.confidence, p.predicted_value, ${submittedValues(sql)} -> 'probabilities' as vector
           from (
             select distinct on (p.agent_id) a.owner_id, p.direction, p.confidence, p.predicted_value, ${submittedColumns(sql)}
@@ -318,14 +318,14 @@ const makePool = Effect.gen(function* () {
                  when s.vector is not null then coalesce((s.vector ->> n.name)::numeric, 0)
                  when s.direction = n.name then (1 + s.confidence) / 2
                  else (1 - s.confidence) / 2 / ${Math.max(1, (outcomes?.length ?? 2) - 1)}::int end) as p
-          from said s
+          from answer s
          cross join unnest(${arrayParam("text", outcomes ?? [])}) with ordinality as n (name, place)
          group by s.owner_id, n.place
       )
-      select (select count(distinct owner_id)::int from said) as owners,
+      select (select count(distinct owner_id)::int from answer) as owners,
              (select array_agg(m.p order by m.place) from (
                 select place, ${floatOf(sql, "avg(p)")} as p from part group by place) m) as odds,
-             (select ${floatOf(sql, "avg(v)")} from (select avg(predicted_value) as v from said group by owner_id) o) as value`)
+             (select ${floatOf(sql, "avg(v)")} from (select avg(predicted_value) as v from answer group by owner_id) o) as value`)
 
   const pool = Effect.fnUntraced(function* (question: typeof Settled.Type, now: DateTime.Utc) {
     const [found] = yield* poolOf(question)

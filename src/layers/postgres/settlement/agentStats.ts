@@ -8,7 +8,7 @@ import type { SqlClient } from "effect/sql"
 import { accuracyRate, avgScore, brierIndex, meanSkill, scoreCi95 } from "../../../scoring/agentStats.ts"
 import type { AgentStats } from "../../../scoring/agentStats.ts"
 import { execute, findOne, pageAfter, timestamp } from "../sql.ts"
-import { brierScore } from "./scores.ts"
+import { squaredLoss } from "./scores.ts"
 
 const sums = [
   "scored",
@@ -153,7 +153,7 @@ export const addScores = (sql: SqlClient.SqlClient, settlement: ScoredVersion) =
       item as materialized (
         select s.agent_id, a.verified, s.score, (s.is_correct is not null)::int as binary_scored,
                coalesce(s.is_correct, false)::int as correct,
-               case when s.is_correct is null then 0 else ${brierScore(sql, "s.score")} end as brier,
+               case when s.is_correct is null then 0 else ${squaredLoss(sql, "s.score")} end as brier,
                (s.skill is not null)::int as skill_count, coalesce(s.skill, 0) as skill, t.day,
                array(select f.board from agent_stats f
                       where f.agent_id = s.agent_id and f.board = any(${boards}::text[]) order by f.board) as held
@@ -230,7 +230,7 @@ export const amendStats = (sql: SqlClient.SqlClient, amended: ScoredVersion) => 
         select s.agent_id, s.score - o.score as score,
                coalesce(s.is_correct::int, 0) - coalesce(o.is_correct::int, 0) as correct,
                case when s.is_correct is null then 0
-                    else ${brierScore(sql, "s.score")} - ${brierScore(sql, "o.score")} end
+                    else ${squaredLoss(sql, "s.score")} - ${squaredLoss(sql, "o.score")} end
                  as brier,
                coalesce(s.skill, 0) - coalesce(o.skill, 0) as skill
           from scored s

@@ -81,8 +81,8 @@ export const directionScore = (sql: SqlClient.SqlClient, alias: "l" | "p", resul
     case when ${sql.literal(alias)}.direction = ${result} then 50 + 50 * ${confidence} else 50 - 50 * ${confidence} end`
 }
 
-/** The Brier score of a prediction of a direction, by its score. */
-export const brierScore = (sql: SqlClient.SqlClient, score: string) =>
+/** The squared loss of a prediction of a direction, from its score; Brier indices average it. */
+export const squaredLoss = (sql: SqlClient.SqlClient, score: string) =>
   sql.literal(`(1 - ${score} * 0.01) * (1 - ${score} * 0.01)`)
 
 /** Scores the last predictions of a question on directions. */
@@ -154,9 +154,9 @@ const earnedBy = (forecast: Forecast, { actual_value, categories, reference_scal
   const { submitted } = forecast
   const [outcome, scale] = [Number(actual_value), Number(reference_scale)]
   if (submitted !== null && "probabilities" in submitted) {
-    const said = categories?.map((name) => submitted.probabilities[name] ?? 0) ?? []
-    const skills = said.map((_, other) => rpsScore(rps(said, other), scale).skill)
-    const value = rps(said, outcome)
+    const vector = categories?.map((name) => submitted.probabilities[name] ?? 0) ?? []
+    const skills = vector.map((_, other) => rpsScore(rps(vector, other), scale).skill)
+    const value = rps(vector, outcome)
     return { value, skills, ...rpsScore(value, scale) }
   }
   const value = distribution(forecast).crps(outcome)

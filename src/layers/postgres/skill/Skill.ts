@@ -45,13 +45,13 @@ const make = Effect.gen(function* () {
        order by s.day`)
   )
 
-  const noteDay = ({ day, settlements }: typeof Due.Type) =>
+  const recordDay = ({ day, settlements }: typeof Due.Type) =>
     execute(sql`
       insert into skill_days (day, settlements) values (${day}::date, ${settlements})
       on conflict (day) do update set settlements = excluded.settlements`)
 
   /** Stores the ranks at the end of a day, which later changes of rank look back on, and deletes old ones. */
-  const keepRanks = Effect.fnUntraced(function* (day: string) {
+  const storeRanks = Effect.fnUntraced(function* (day: string) {
     yield* execute(sql`
       delete from agent_ranks where day = ${day}::date or day < ${day}::date - ${keptRankDays}::int`)
     yield* execute(sql`
@@ -94,7 +94,7 @@ const make = Effect.gen(function* () {
       yield* addDays(sql, { after: beginning, to: last }, whose)
       page = page.length < ownersPerStatement ? [] : yield* some(page.at(-1)?.owner)
     }
-    yield* keepRanks(last)
+    yield* storeRanks(last)
   })
 
   const countDay = Effect.fnUntraced(function* (due: typeof Due.Type) {
@@ -102,8 +102,8 @@ const make = Effect.gen(function* () {
     yield* countQuestions(sql, days)
     yield* countAnswerable(sql, days)
     yield* addDays(sql, days, sql`true`)
-    yield* keepRanks(due.day)
-    yield* noteDay(due)
+    yield* storeRanks(due.day)
+    yield* recordDay(due)
   })
 
   const countDue: Skill["Service"]["countDue"] = Effect.gen(function* () {
@@ -115,7 +115,7 @@ const make = Effect.gen(function* () {
         const amended = found.filter((each) => each.amended)
         if (amended.length > 0) {
           yield* recomputeFromDay(amended)
-          yield* Effect.forEach(amended, noteDay)
+          yield* Effect.forEach(amended, recordDay)
           return amended
         }
         const [first] = found

@@ -76,7 +76,7 @@ const predictedOf = (
   ignored: [
     ...valueNames.filter((name) => record.values[name] !== undefined && values[name] === undefined),
     // A paper-trade signal revises nothing.
-    ...(receipt === null ? revisionNames.filter((name) => isSaid(submission.answer[name])) : [])
+    ...(receipt === null ? revisionNames.filter((name) => isSent(submission.answer[name])) : [])
   ]
 })
 
@@ -91,7 +91,7 @@ const likeliestBin = (
 
 const revisionNames = ["is_revision", "expected_revision"] as const
 
-const isSaid = (value: boolean | number | undefined): boolean => value !== undefined && value !== false
+const isSent = (value: boolean | number | undefined): boolean => value !== undefined && value !== false
 
 const paperNote = (entry: Option.Option<ObservedPrice>): string =>
   Option.match(entry, {

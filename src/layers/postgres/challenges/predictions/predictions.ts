@@ -468,9 +468,9 @@ export const makeRecordPredictions = Effect.gen(function* () {
       for (const [item, outcome] of Arr.zip(turn, outcomes)) {
         const recording = recordingOf(item, outcome)
         // An agent that the limit rejects has no room for a later answer to the challenge either.
-        const told =
+        const decided =
           outcome.outcome === "limited" ? left.filter((each) => keyOf(each) === keyOf(item)) : [item]
-        if (recording !== undefined) for (const each of told) recordings.set(each, recording)
+        if (recording !== undefined) for (const each of decided) recordings.set(each, recording)
       }
       if (isPart && outcomes.some(({ outcome }) => outcome === "conflict")) {
         return yield* Effect.die(new LockHeld({ what: "a prediction of the same agent", freed: Effect.void }))
