@@ -9,7 +9,7 @@ import { openChallenge, newMacro } from "../support/challenges.ts"
 import { fund } from "../support/credit.ts"
 import { newEvent } from "../support/discussion.ts"
 import { member, post, send, testServer } from "../support/server.ts"
-import type { Asked } from "../support/server.ts"
+import type { RequestOptions } from "../support/server.ts"
 
 /** The client asks for all scopes it knows. */
 const scopes =
@@ -39,7 +39,7 @@ const client = Effect.gen(function* () {
   )
   let held = yield* token
   const asked = Effect.fnUntraced(function* (method: string, path: string, json?: object) {
-    const sent: Asked = {
+    const sent: RequestOptions = {
       token: held,
       headers: { "x-agent-id": agent_id },
       ...(json !== undefined && { json })

@@ -6,13 +6,13 @@ import { tokenPath } from "../../src/services/Tokens.ts"
 import { onboard } from "../support/agents.ts"
 import { ecPair, onboardWithKey } from "../support/assertions.ts"
 import { get, post, send, testServer, wrongFields } from "../support/server.ts"
-import type { Answer, Asked } from "../support/server.ts"
+import type { Answer, RequestOptions } from "../support/server.ts"
 
 const grant_type = "client_credentials"
 const formType = "application/x-www-form-urlencoded"
 const basic = (user: string, password: string) =>
   `Basic ${Buffer.from(`${encodeURIComponent(user)}:${encodeURIComponent(password)}`).toString("base64")}`
-const form = (body: string, headers: Readonly<Record<string, string>> = {}): Asked => ({
+const form = (body: string, headers: Readonly<Record<string, string>> = {}): RequestOptions => ({
   body,
   headers: { "content-type": formType, ...headers }
 })
@@ -40,9 +40,9 @@ const hostile = (
     readonly keyedId: string
     readonly keyedSecret: string
   }
-): Readonly<Record<string, Asked>> => {
+): Readonly<Record<string, RequestOptions>> => {
   const right = `grant_type=${grant_type}&agent_id=${agentId}&client_secret=${secret}`
-  const json = (fields: Readonly<Record<string, unknown>>): Asked => ({
+  const json = (fields: Readonly<Record<string, unknown>>): RequestOptions => ({
     json: { grant_type, agent_id: agentId, client_secret: secret, ...fields }
   })
   const half = { client_secret: undefined }
@@ -115,7 +115,7 @@ layer(testServer())("The token endpoint", (it) => {
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       const authorization = basic(agentId, secret)
-      const requests: ReadonlyArray<Asked> = [
+      const requests: ReadonlyArray<RequestOptions> = [
         { json: { grant_type, agent_id: agentId, client_secret: secret } },
         { json: { grant_type, client_id: agentId, client_secret: secret } },
         { json: { grant_type, agent_id: agentId, client_id: agentId, client_secret: secret } },

@@ -16,7 +16,7 @@ import { asOwner } from "../support/database.ts"
 import { comment, newEvent } from "../support/discussion.ts"
 import { until } from "../support/process.ts"
 import { get, member, post, testServer, wrongFields } from "../support/server.ts"
-import type { Asked } from "../support/server.ts"
+import type { RequestOptions } from "../support/server.ts"
 
 const own = "/api/v1/agent/notices"
 const everybodys = "/api/v1/public/notices"
@@ -24,7 +24,7 @@ const everybodys = "/api/v1/public/notices"
 /** Every instance does this. */
 const watching = Effect.forkScoped(Notices.use(({ watch }) => watch))
 
-const cursorOf = (path: string, asked?: Asked) =>
+const cursorOf = (path: string, asked?: RequestOptions) =>
   Effect.map(get(`${path}?limit=200`, asked), ({ json }) => String(json["next_cursor"]))
 
 const StreamedNotice = Schema.fromJsonString(
@@ -37,7 +37,7 @@ const StreamedNotice = Schema.fromJsonString(
 const asNotice = Schema.decodeUnknownSync(StreamedNotice)
 
 /** A stream that is read until it ends, or its scope does. */
-const streamed = Effect.fnUntraced(function* (path: string, asked: Asked = {}) {
+const streamed = Effect.fnUntraced(function* (path: string, asked: RequestOptions = {}) {
   let text = ""
   const onText = (come: string) => {
     text = come

@@ -6,7 +6,7 @@ import { openChallenge } from "../support/challenges.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import { costRatio, timesHealth } from "../support/requestCost.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
-import type { Answer, Asked } from "../support/server.ts"
+import type { Answer, RequestOptions } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 import { sameOrigin } from "../support/visitor.ts"
 
@@ -161,7 +161,7 @@ layer(testServer())("Bodies", (it) => {
   const largest = 256 * 1024
   const padded = (size: number, start: string) => `${start}${"x".repeat(size - start.length - 2)}"}`
   const agentScopes = "/api/v1/agent/scopes"
-  const sendRaw = (body: Asked["body"], headers: Record<string, string> = json) =>
+  const sendRaw = (body: RequestOptions["body"], headers: Record<string, string> = json) =>
     post(register, { ...(body !== undefined && { body }), headers })
 
   it.effect("Bodies may have 256 KiB and not a byte more, with a Content-Length and in chunks", () =>
@@ -204,7 +204,7 @@ layer(testServer())("Bodies", (it) => {
       const start = '{"suspended":false,"padding":"'
       const ofSize = (size: number) => `${start}${"x".repeat(size - start.length - 2)}"}`
       const { agentId } = yield* onboard()
-      const change = (body: Asked["body"]) =>
+      const change = (body: RequestOptions["body"]) =>
         send("PATCH", `/api/v1/admin/agents/${agentId}`, {
           token: testAdminToken,
           headers: json,

@@ -29,7 +29,7 @@ import { pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
 import { practisedBy } from "../support/growth/practice.ts"
 import { get, member, post, send, testServer } from "../support/server.ts"
-import type { Asked } from "../support/server.ts"
+import type { RequestOptions } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 import { follow } from "../support/social.ts"
 import { tournament } from "../support/tournaments.ts"
@@ -193,7 +193,7 @@ type Needs = Layer.Success<typeof crowd>
 interface Request {
   readonly parameters?: Readonly<Record<string, string>>
   readonly query?: string
-  readonly asked?: Asked
+  readonly asked?: RequestOptions
 }
 
 /** The requests about one thing and about many. */

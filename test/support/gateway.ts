@@ -16,7 +16,7 @@ import { database } from "./database.ts"
 import { logSigner } from "./logSigner.ts"
 import { mailbox } from "./mailbox.ts"
 import { post, testServer } from "./server.ts"
-import type { Asked } from "./server.ts"
+import type { RequestOptions } from "./server.ts"
 import { services } from "./services.ts"
 import { settings } from "./settings.ts"
 import { upstream } from "./upstream.ts"
@@ -221,7 +221,7 @@ export const messagesPath = "/api/v1/llm/v1/messages"
 
 const hello = [{ role: "user", content: "Hello" }]
 
-export const chat = (key: string, body: object, asked: Asked = {}) =>
+export const chat = (key: string, body: object, asked: RequestOptions = {}) =>
   post(chatPath, { token: key, json: { messages: hello, ...body }, ...asked })
 
 export const message = (key: string, body: object) =>

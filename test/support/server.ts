@@ -68,7 +68,7 @@ export interface Answer {
   readonly text: string
 }
 
-export interface Asked {
+export interface RequestOptions {
   /** An access token, or the administrator's. */
   readonly token?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -96,12 +96,12 @@ const textOf = async (response: Response, onText: (text: string) => void, endles
   return text
 }
 
-export const send = Effect.fnUntraced(function* (method: string, path: string, asked: Asked = {}) {
+export const send = Effect.fnUntraced(function* (method: string, path: string, options: RequestOptions = {}) {
   const { url } = yield* TestServer
-  const headers = new Headers(asked.headers)
-  if (asked.token !== undefined) headers.set("authorization", `Bearer ${asked.token}`)
-  if ("json" in asked && !headers.has("content-type")) headers.set("content-type", "application/json")
-  const body = "json" in asked ? JSON.stringify(asked.json) : asked.body
+  const headers = new Headers(options.headers)
+  if (options.token !== undefined) headers.set("authorization", `Bearer ${options.token}`)
+  if ("json" in options && !headers.has("content-type")) headers.set("content-type", "application/json")
+  const body = "json" in options ? JSON.stringify(options.json) : options.body
   return yield* Effect.promise(async (signal): Promise<Answer> => {
     const response = await fetch(url + path, {
       method,
@@ -110,8 +110,8 @@ export const send = Effect.fnUntraced(function* (method: string, path: string, a
       redirect: "manual",
       ...(body !== undefined && { body, duplex: "half" as const })
     })
-    const { onText = () => {} } = asked
-    const text = await textOf(response, onText, asked.onText === undefined && isEndless(path))
+    const { onText = () => {} } = options
+    const text = await textOf(response, onText, options.onText === undefined && isEndless(path))
     const json = parsed(text)
     return {
       status: response.status,
@@ -125,8 +125,8 @@ export const send = Effect.fnUntraced(function* (method: string, path: string, a
 /** The metrics of the listener for operations. */
 export const metrics = PrometheusMetrics.format({ prefix: "auspex" })
 
-export const get = (path: string, asked?: Asked) => send("GET", path, asked)
-export const post = (path: string, asked?: Asked) => send("POST", path, asked)
+export const get = (path: string, options?: RequestOptions) => send("GET", path, options)
+export const post = (path: string, options?: RequestOptions) => send("POST", path, options)
 
 /** Counts the heartbeat spaces of a slow answer, and moves the clock on until this many have come. */
 export const heartbeat = () => {

@@ -1,7 +1,7 @@
 /** A person with a browser, as far as HTTP goes: it keeps cookies, finds forms in pages and sends them as browsers do. */
 import { Effect } from "effect"
 import { send } from "./server.ts"
-import type { Answer, Asked } from "./server.ts"
+import type { Answer, RequestOptions } from "./server.ts"
 
 export interface Form {
   readonly action: string
@@ -46,11 +46,11 @@ export const sameOrigin = { "sec-fetch-site": "same-origin", origin: "null" }
 export const makeVisitor = () => {
   const cookies = new Map<string, string>()
 
-  const ask = Effect.fnUntraced(function* (method: string, path: string, asked: Asked = {}) {
+  const ask = Effect.fnUntraced(function* (method: string, path: string, options: RequestOptions = {}) {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ")
     const answer = yield* send(method, path, {
-      ...asked,
-      headers: { ...(cookie !== "" && { cookie }), ...asked.headers }
+      ...options,
+      headers: { ...(cookie !== "" && { cookie }), ...options.headers }
     })
     for (const set of answer.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(set) ?? []

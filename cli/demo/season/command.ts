@@ -217,18 +217,18 @@ const counted = (what: string, listed: ReadonlyArray<Listed>): Counted => ({
   predictions: listed.reduce((sum, { prediction_count }) => sum + prediction_count, 0)
 })
 
-interface Asked {
+interface PageQuery {
   readonly limit: number
   readonly cursor?: string
 }
 
 const everyPage = Effect.fnUntraced(function* <Item, E>(
   read: (
-    page: Asked
+    page: PageQuery
   ) => Effect.Effect<{ readonly items: ReadonlyArray<Item>; readonly next_cursor: string | null }, E>
 ) {
   const all: Array<Item> = []
-  let page: Asked | undefined = { limit: 200 }
+  let page: PageQuery | undefined = { limit: 200 }
   while (page !== undefined) {
     const { items, next_cursor }: { items: ReadonlyArray<Item>; next_cursor: string | null } =
       yield* read(page)

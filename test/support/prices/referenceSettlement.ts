@@ -12,7 +12,7 @@ export interface Hour {
 /** Hours by their opening times. */
 export type Hours = ReadonlyMap<number, Hour>
 
-export interface Asked {
+export interface QuestionTerms {
   readonly kind: string
   readonly level: number | null
   /** The opening time of a barrier's first hour. */
@@ -57,7 +57,10 @@ const barrier = (level: number, from: number, end: number, hours: Hours): Settle
 }
 
 /** The outcome of a question by the known hours; undefined if they do not decide it. */
-export const referenceSettlement = ({ end, from, kind, level }: Asked, hours: Hours): Settled | undefined => {
+export const referenceSettlement = (
+  { end, from, kind, level }: QuestionTerms,
+  hours: Hours
+): Settled | undefined => {
   const closeOf = (midnight: number) => hours.get(midnight - hour)?.close
   if (kind === "barrier") return barrier(level ?? 0, from ?? end, end, hours)
   if (kind === "count_days") {

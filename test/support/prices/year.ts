@@ -14,13 +14,13 @@ import { countOf, rowsOf } from "../database.ts"
 import { allPages, firstPage } from "../paging.ts"
 import { revealAll } from "../loggedFixture.ts"
 import { day, hour, numbers, referenceSettlement } from "./referenceSettlement.ts"
-import type { Asked, Hour, Hours } from "./referenceSettlement.ts"
+import type { QuestionTerms, Hour, Hours } from "./referenceSettlement.ts"
 
 export const assets = ["BTC", "ETH"] as const
 type Asset = (typeof assets)[number]
 export type Year = Readonly<Record<Asset, Hours>>
 
-export interface Question extends Asked {
+export interface Question extends QuestionTerms {
   readonly asset: Asset
   readonly kind: PriceEventKind
   /** The opening time of its first hour, which is also its deadline. */

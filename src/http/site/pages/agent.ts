@@ -58,8 +58,8 @@ import type { Frame, Page } from "../views/layout.ts"
 import { userText } from "../views/markdown.ts"
 import { proofOf } from "../views/proof.ts"
 import { categoryName, horizonName, modelOf, number, rankChange, withMinus } from "../views/format.ts"
-import { askedOf, recentlySettled } from "./predictions.ts"
-import type { Asked } from "./predictions.ts"
+import { summariesOf, recentlySettled } from "./predictions.ts"
+import type { Summaries } from "./predictions.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -90,11 +90,11 @@ export const layer = HttpRouter.use(
             ],
             { concurrency: "unbounded" }
           )
-          const asked = yield* askedOf(arenas, scorecard)
+          const summaries = yield* summariesOf(arenas, scorecard)
           return show(
             site,
             frame,
-            agentView(frame, { profile, scorecard, asked, calibration, record, skill, place, comments })
+            agentView(frame, { profile, scorecard, summaries, calibration, record, skill, place, comments })
           )
         })
       )
@@ -365,7 +365,11 @@ const standing = (
     : html`${badge("info", messages.unclaimed)} ${messages.notRanked}`
 }
 
-const lastPredictions = (frame: Frame, { agent_id, overall, predictions }: Scorecard, asked: Asked) => {
+const lastPredictions = (
+  frame: Frame,
+  { agent_id, overall, predictions }: Scorecard,
+  summaries: Summaries
+) => {
   const messages = frame.t.agentPage
   return html`<section aria-labelledby="predictions">
     <header>
@@ -378,7 +382,7 @@ const lastPredictions = (frame: Frame, { agent_id, overall, predictions }: Score
           : null
       }
     </header>
-    ${predictions.length === 0 ? empty(messages.none) : recentlySettled(frame, predictions, asked)}
+    ${predictions.length === 0 ? empty(messages.none) : recentlySettled(frame, predictions, summaries)}
   </section>`
 }
 
@@ -464,7 +468,7 @@ export const agentView = (
   view: {
     readonly profile: PublicProfile
     readonly scorecard: Scorecard
-    readonly asked: Asked
+    readonly summaries: Summaries
     readonly calibration: Calibration
     readonly record: TrackRecord
     readonly skill: SkillProfile
@@ -472,7 +476,7 @@ export const agentView = (
     readonly comments: ReadonlyArray<OwnComment>
   }
 ): Page => {
-  const { asked, calibration, comments, profile, record, scorecard, skill, place } = view
+  const { summaries, calibration, comments, profile, record, scorecard, skill, place } = view
   const { agent_id: id, agent_name: name, overall } = scorecard
   const { t } = frame
   const messages = t.agentPage
@@ -506,7 +510,7 @@ export const agentView = (
         </div>
         <div class="first">
           ${skillSection(frame, skill)} ${trackRecordCharts(frame, record, calibration)}
-          ${statsByPart(frame, scorecard)} ${lastPredictions(frame, scorecard, asked)}
+          ${statsByPart(frame, scorecard)} ${lastPredictions(frame, scorecard, summaries)}
           ${commentsOf(frame, comments)}
         </div>
       </div>

@@ -63,13 +63,13 @@ export const layer = HttpRouter.use(
       const today = DateTime.startOf(yield* DateTime.now, "day")
       const listed = yield* listPage
       const parameters = yield* query
-      const asked: Asked = {
+      const wanted: UsageQuery = {
         days: (yield* chosen("days", UsagePeriod)) ?? usualPeriod,
         key: parameters.get("key") ?? undefined,
         model: parameters.get("model") ?? undefined,
         cursor: listed.cursor
       }
-      const count = Number(asked.days)
+      const count = Number(wanted.days)
       const days = Array.from({ length: count }, (_, index) =>
         DateTime.toDateUtc(DateTime.subtract(today, { days: count - 1 - index }))
       )
@@ -78,7 +78,7 @@ export const layer = HttpRouter.use(
         own: yield* operators.account(operator.operatorId),
         terms: settings,
         keys: yield* keys.list(holder, listed),
-        usage: { asked, days, rows: yield* usage.days(holder, { since, until: undefined }) },
+        usage: { wanted, days, rows: yield* usage.days(holder, { since, until: undefined }) },
         base: `${settings.baseUrl}/api/v1/llm`,
         ...(rejected !== undefined && { rejected: rejected.rejection })
       })
@@ -180,7 +180,7 @@ interface RejectedKey {
 }
 
 /** The query parameters of the page. */
-interface Asked {
+interface UsageQuery {
   readonly days: typeof UsagePeriod.Type
   readonly key: string | undefined
   readonly model: string | undefined
@@ -189,14 +189,14 @@ interface Asked {
 }
 
 interface Usage {
-  readonly asked: Asked
+  readonly wanted: UsageQuery
   /** The days of the period, oldest first. */
   readonly days: ReadonlyArray<Date>
   readonly rows: ReadonlyArray<UsageDay>
 }
 
-const usagePath = ({ days, ...asked }: Asked) =>
-  apiKeysPage({ ...asked, days: days === usualPeriod ? undefined : days })
+const usagePath = ({ days, ...wanted }: UsageQuery) =>
+  apiKeysPage({ ...wanted, days: days === usualPeriod ? undefined : days })
 
 const tones: Readonly<Record<GatewayKey["status"], Tone>> = {
   active: "success",
@@ -260,7 +260,7 @@ const oneKey = (
       [messages.revoked, key.revoked_at === null ? null : at(key.revoked_at, t)]
     ])}
     <p>
-      <a href=${frame.at(usagePath({ ...usage.asked, key: key.key_id, model: undefined }))}
+      <a href=${frame.at(usagePath({ ...usage.wanted, key: key.key_id, model: undefined }))}
         >${messages.usedFor}</a
       >
     </p>
@@ -396,11 +396,11 @@ const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usag
   ])
   /** The requested key may belong to another owner. */
   const keyName = (id: string) => names.get(id) ?? id.slice(0, 36)
-  const { asked } = usage
+  const { wanted } = usage
   const rows = usage.rows.filter(
     ({ key_id, model }) =>
-      (asked.key === undefined || key_id === asked.key) &&
-      (asked.model === undefined || model === asked.model)
+      (wanted.key === undefined || key_id === wanted.key) &&
+      (wanted.model === undefined || model === wanted.model)
   )
   const byDay = new Map(sumBy(rows, ({ day: ofRow }) => ofRow))
   const days = usage.days.map((each) => ({
@@ -408,8 +408,8 @@ const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usag
     ...(byDay.get(each.toISOString().slice(0, 10)) ?? { calls: 0, cost: 0n })
   }))
   const of = [
-    ...(asked.key === undefined ? [] : [keyName(asked.key)]),
-    ...(asked.model === undefined ? [] : [asked.model])
+    ...(wanted.key === undefined ? [] : [keyName(wanted.key)]),
+    ...(wanted.model === undefined ? [] : [wanted.model])
   ]
   const { t } = frame
   const messages = t.owners.keys
@@ -422,15 +422,15 @@ const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usag
       messages.period,
       UsagePeriod.literals.map((each) => ({
         name: messages.days(Number(each)),
-        href: frame.at(usagePath({ ...asked, days: each })),
-        isChosen: each === asked.days
+        href: frame.at(usagePath({ ...wanted, days: each })),
+        isChosen: each === wanted.days
       }))
     )}
     ${
       of.length > 0
         ? html`<p>
             ${before}${named(of.join(", "))}${after}<a
-              href=${frame.at(usagePath({ ...asked, key: undefined, model: undefined }))}
+              href=${frame.at(usagePath({ ...wanted, key: undefined, model: undefined }))}
               >${showAll}</a
             >
           </p>`
@@ -446,7 +446,7 @@ const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usag
               messages.model,
               sumBy(rows, ({ model }) => model),
               (model) => ({
-                href: frame.at(usagePath({ ...asked, key: undefined, model })),
+                href: frame.at(usagePath({ ...wanted, key: undefined, model })),
                 text: named(model)
               })
             )}
@@ -455,7 +455,7 @@ const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usag
               messages.key,
               sumBy(rows, ({ key_id }) => key_id),
               (key) => ({
-                href: frame.at(usagePath({ ...asked, key, model: undefined })),
+                href: frame.at(usagePath({ ...wanted, key, model: undefined })),
                 text: named(keyName(key))
               })
             )}`
@@ -495,7 +495,7 @@ const apiKeysView = (
             ? html`<p class="quiet">${owners.none}</p>`
             : of.keys.items.map((key) => oneKey(frame, { own: of.own, key, usage: of.usage }))
         }
-        ${nextPage(frame, usagePath({ ...of.usage.asked, cursor: undefined }), of.keys.next_cursor)}
+        ${nextPage(frame, usagePath({ ...of.usage.wanted, cursor: undefined }), of.keys.next_cursor)}
       </section>
       ${usageSection(frame, of.keys.items, of.usage)}
       <p class="quiet small">

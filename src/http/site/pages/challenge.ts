@@ -81,10 +81,10 @@ export const layer = HttpRouter.use(
             [arenas.results(id, yield* listPage), log.entriesOf(id), log.stalled],
             { concurrency: "unbounded" }
           )
-          const asked = yield* arenas.summary(id)
+          const summary = yield* arenas.summary(id)
           const now = yield* DateTime.now
           const view = {
-            asked,
+            summary,
             results,
             record: { challengeId: results.challenge_id, entries, stalled }
           }
@@ -240,7 +240,7 @@ const directionalView = (frame: Frame, view: ChallengeView<Challenge>): Page => 
     answer: directionalAnswer(frame, view),
     ended: [t.states.cancelled, terms.cancel_reason],
     facts: [
-      [messages.asset, assetOf(t, view.asked)],
+      [messages.asset, assetOf(t, view.summary)],
       [
         messages.result,
         results.result === null ? null : html`<strong>${side(results.result, false, t)}</strong>`
@@ -252,7 +252,7 @@ const directionalView = (frame: Frame, view: ChallengeView<Challenge>): Page => 
       [messages.deadZone, results.dead_zone_pct === null ? null : `± ${roughly(results.dead_zone_pct)} %`],
       [
         messages.event,
-        terms.event_id === null ? null : eventLink(frame, terms.event_id, view.asked.event_title)
+        terms.event_id === null ? null : eventLink(frame, terms.event_id, view.summary.event_title)
       ]
     ],
     prices: priceChart(
@@ -409,7 +409,7 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
     answer: priceEventAnswer(frame, view),
     ended: [t.states.void, terms.void_reason],
     facts: [
-      [messages.asset, assetOf(t, view.asked)],
+      [messages.asset, assetOf(t, view.summary)],
       [messages.result, priceEventResult(terms, t)],
       [observed, observation === null ? null : number(observation)],
       ...levelNames.map((name) => {

@@ -254,8 +254,8 @@ const sparkline = (values: ReadonlyArray<number> = []): Html => {
   </svg>`
 }
 
-const figure = (frame: Frame, asked: ChallengeSummary): Html => {
-  const stand = standOf(asked, frame.t)
+const figure = (frame: Frame, summary: ChallengeSummary): Html => {
+  const stand = standOf(summary, frame.t)
   return stand === null ? null : html`<p class="figure">${stand.figure} <small>${stand.of}</small></p>`
 }
 

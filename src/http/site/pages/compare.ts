@@ -101,9 +101,9 @@ const result = (frame: Frame, compared: Comparison) => {
       by_day.length === 0
         ? null
         : sequenceChart(
-            by_day.map(({ difference: ofDay, questions: asked, ...each }) => ({
+            by_day.map(({ difference: ofDay, questions: count, ...each }) => ({
               ...each,
-              more: [String(asked), ofDay.toFixed(3)]
+              more: [String(count), ofDay.toFixed(3)]
             })),
             {
               title: messages.differenceByDay,
@@ -119,14 +119,14 @@ const result = (frame: Frame, compared: Comparison) => {
 
 export const compareView = (
   frame: Frame,
-  asked: { readonly a: string; readonly b: string },
+  wanted: { readonly a: string; readonly b: string },
   compared: Comparison | undefined
 ): Page => {
   const { t } = frame
   const messages = t.agentPage
   const path = comparePage({
-    ...(asked.a !== "" && { a: asked.a }),
-    ...(asked.b !== "" && { b: asked.b })
+    ...(wanted.a !== "" && { a: wanted.a }),
+    ...(wanted.b !== "" && { b: wanted.b })
   })
   return {
     title: messages.compare,
@@ -138,7 +138,7 @@ export const compareView = (
       <div><h1>${messages.compare}</h1></div>
       <p class="lead">${messages.compareLead} <a href=${frame.at(methodsPage)}>${t.computed}</a>${t.stop}</p>
       <form method="get" action=${frame.at(pagePaths.compare)}>
-        ${agentField("a", messages.fieldA, asked.a)} ${agentField("b", messages.fieldB, asked.b)}
+        ${agentField("a", messages.fieldA, wanted.a)} ${agentField("b", messages.fieldB, wanted.b)}
         ${languageField(frame, pagePaths.compare)}
         <p><button>${messages.compareThem}</button></p>
       </form>
@@ -148,7 +148,7 @@ export const compareView = (
           ? null
           : html`<p class="quiet small">
               ${t.asJson}
-              <a href=${frame.at(`/api/v1/eval/compare?${new URLSearchParams(asked).toString()}`)}
+              <a href=${frame.at(`/api/v1/eval/compare?${new URLSearchParams(wanted).toString()}`)}
                 >${messages.theComparison}</a
               >${t.stop}
             </p>`

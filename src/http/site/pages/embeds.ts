@@ -56,15 +56,16 @@ const ofSite: Picture = {
   below: "Fixed in advance, scored exactly, never altered"
 }
 
-const pictureOfChallenge = (asked: ChallengeSummary, line: ReadonlyArray<number>): Picture => {
-  const outcome = formatOutcome(asked)
-  const stand = standOf(asked)
+const pictureOfChallenge = (summary: ChallengeSummary, line: ReadonlyArray<number>): Picture => {
+  const outcome = formatOutcome(summary)
+  const stand = standOf(summary)
   return {
-    above: asked.name,
-    title: titleOf(asked),
-    figure: outcome ?? (asked.status === "open" || asked.status === "closed" ? stand?.figure : asked.status),
-    tone: asked.result ?? undefined,
-    below: counted(asked.prediction_count, "prediction"),
+    above: summary.name,
+    title: titleOf(summary),
+    figure:
+      outcome ?? (summary.status === "open" || summary.status === "closed" ? stand?.figure : summary.status),
+    tone: summary.result ?? undefined,
+    below: counted(summary.prediction_count, "prediction"),
     line
   }
 }
@@ -113,10 +114,12 @@ const makePictures = HttpRouter.use(
       pagePaths.pictureOfChallenge,
       Effect.gen(function* () {
         const { challenge_id: id = "" } = yield* HttpRouter.params
-        const asked = yield* arenas.summary(id)
+        const summary = yield* arenas.summary(id)
         const line =
-          asked.type === "macro" ? [] : yield* prices(asked.asset, DateTime.makeUnsafe(asked.resolve_at))
-        return pictureOfChallenge(asked, line)
+          summary.type === "macro"
+            ? []
+            : yield* prices(summary.asset, DateTime.makeUnsafe(summary.resolve_at))
+        return pictureOfChallenge(summary, line)
       })
     )
     yield* add(
@@ -189,23 +192,23 @@ const badges = HttpRouter.use(
   })
 )
 
-const embedView = (frame: Frame, asked: ChallengeSummary, now: DateTime.Utc) => {
+const embedView = (frame: Frame, summary: ChallengeSummary, now: DateTime.Utc) => {
   const { t } = frame
-  const title = titleOf(asked, t)
-  const stand = standOf(asked, t)
-  const count = asked.prediction_count
+  const title = titleOf(summary, t)
+  const stand = standOf(summary, t)
+  const count = summary.prediction_count
   const figure =
-    formatOutcome(asked, t) ?? (stand === null ? null : html`${stand.figure} <small>${stand.of}</small>`)
+    formatOutcome(summary, t) ?? (stand === null ? null : html`${stand.figure} <small>${stand.of}</small>`)
   return embedded(
     frame,
     title,
     html`<div class="card">
-      <p class="title"><a href=${frame.at(challengePage(asked.id))} dir="auto">${title}</a></p>
+      <p class="title"><a href=${frame.at(challengePage(summary.id))} dir="auto">${title}</a></p>
       ${figure === null ? null : html`<p class="figure">${figure}</p>`}
       <p class="foot">
         ${
-          asked.status === "open"
-            ? html`<span>${t.closesIn} ${timeLeft(DateTime.makeUnsafe(asked.deadline), now, t)}</span>`
+          summary.status === "open"
+            ? html`<span>${t.closesIn} ${timeLeft(DateTime.makeUnsafe(summary.deadline), now, t)}</span>`
             : null
         }
         <span>${t.predictions(number(count), count === 1)}</span>
@@ -226,9 +229,9 @@ const embeds = HttpRouter.use(
         ["lang"],
         Effect.fnUntraced(function* (frame) {
           const { challenge_id: id = "" } = yield* HttpRouter.params
-          const [asked, now] = yield* Effect.all([arenas.summary(id), DateTime.now])
+          const [summary, now] = yield* Effect.all([arenas.summary(id), DateTime.now])
           const { "x-frame-options": _, ...headers } = site.headers
-          return HttpServerResponse.text(render(embedView(frame, asked, now)), {
+          return HttpServerResponse.text(render(embedView(frame, summary, now)), {
             contentType: "text/html",
             headers: { ...headers, ...inFrames }
           })

@@ -37,7 +37,7 @@ export const layer = HttpRouter.use(
         Effect.fnUntraced(function* (frame) {
           const { agent_id: id = "" } = yield* HttpRouter.params
           const scorecard = yield* scoring.scorecard(id, yield* listPage)
-          return show(site, frame, predictionsView(frame, scorecard, yield* askedOf(arenas, scorecard)))
+          return show(site, frame, predictionsView(frame, scorecard, yield* summariesOf(arenas, scorecard)))
         })
       )
     )
@@ -47,12 +47,12 @@ export const layer = HttpRouter.use(
 type Settled = Scorecard["predictions"][number]
 
 /** The challenges of predictions, by id. */
-export type Asked = ReadonlyMap<string, ChallengeSummary>
+export type Summaries = ReadonlyMap<string, ChallengeSummary>
 
-const settledPrediction = (frame: Frame, view: Settled, asked: Asked) => {
+const settledPrediction = (frame: Frame, view: Settled, summaries: Summaries) => {
   const { t } = frame
   const messages = t.agentPage
-  const summary = asked.get(view.challenge_id)
+  const summary = summaries.get(view.challenge_id)
   const title = summary === undefined ? view.question : titleOf(summary, t)
   return html`<tr role="row">
     <th role="rowheader" scope="row">
@@ -74,7 +74,7 @@ const settledPrediction = (frame: Frame, view: Settled, asked: Asked) => {
 }
 
 /** The table of settled predictions, with a link to the verifier. */
-export const recentlySettled = (frame: Frame, predictions: ReadonlyArray<Settled>, asked: Asked) => {
+export const recentlySettled = (frame: Frame, predictions: ReadonlyArray<Settled>, summaries: Summaries) => {
   const messages = frame.t.agentPage
   const [before, check, after] = messages.sealed
   return html`<p>${before}<a href=${frame.at(verifyPage())}>${check}</a>${after}</p>
@@ -90,13 +90,16 @@ export const recentlySettled = (frame: Frame, predictions: ReadonlyArray<Settled
         </tr>
       </thead>
       <tbody role="rowgroup">
-        ${predictions.map((each) => settledPrediction(frame, each, asked))}
+        ${predictions.map((each) => settledPrediction(frame, each, summaries))}
       </tbody>
     </table>`
 }
 
 /** The challenges of a page of predictions. */
-export const askedOf = (arenas: Arenas["Service"], { predictions }: Scorecard): Effect.Effect<Asked> =>
+export const summariesOf = (
+  arenas: Arenas["Service"],
+  { predictions }: Scorecard
+): Effect.Effect<Summaries> =>
   Effect.map(
     arenas.summaries(predictions.map(({ challenge_id }) => challenge_id)),
     (all) => new Map(all.map((each) => [each.id, each]))
@@ -106,7 +109,7 @@ export const askedOf = (arenas: Arenas["Service"], { predictions }: Scorecard): 
 const predictionsView = (
   frame: Frame,
   { agent_id, agent_name, next_cursor, overall, predictions }: Scorecard,
-  asked: Asked
+  summaries: Summaries
 ): Page => {
   const { t } = frame
   const messages = t.agentPage
@@ -128,7 +131,7 @@ const predictionsView = (
       ${
         predictions.length === 0
           ? empty(count === 0 ? messages.none : messages.noMore)
-          : html`${recentlySettled(frame, predictions, asked)}
+          : html`${recentlySettled(frame, predictions, summaries)}
             ${nextPage(frame, predictionsPage(agent_id), next_cursor)}`
       }
     `

@@ -52,7 +52,7 @@ interface AnyTerms extends CriteriaTexts {
 
 /** A view holds only data that services publish, so it reveals nothing of an open prediction. */
 export interface ChallengeView<Terms, What = ChartData> {
-  readonly asked: ChallengeSummary
+  readonly summary: ChallengeSummary
   readonly terms: Terms
   readonly results: Results
   readonly record: LogRecord
@@ -84,26 +84,26 @@ interface TypeParts {
 }
 
 /** The code that embeds the question on another site. */
-const embedCode = (frame: Frame, asked: ChallengeSummary) =>
+const embedCode = (frame: Frame, summary: ChallengeSummary) =>
   html`<details>
     <summary class="small">${frame.t.question.showElsewhere}</summary>
     <code class="secret"
-      >${`<iframe src="${frame.origin}${frame.at(embedOf(asked.id))}" width="400" height="240" title="Auspex"></iframe>`}</code
+      >${`<iframe src="${frame.origin}${frame.at(embedOf(summary.id))}" width="400" height="240" title="Auspex"></iframe>`}</code
     >
   </details>`
 
 export const challengeLayout = (
   frame: Frame,
-  { asked, drawn, record, results, terms }: ChallengeView<AnyTerms, Pick<ChartData, "now">>,
+  { summary, drawn, record, results, terms }: ChallengeView<AnyTerms, Pick<ChartData, "now">>,
   { alsoAsJson, answer, ended: [end, reason], releases, pool, predictions, messages, ...more }: TypeParts
 ): Page => {
   const { t } = frame
-  const title = titleOf(asked, t)
+  const title = titleOf(summary, t)
   const isOpen = terms.status === "open"
   return {
     title,
     audience: "everybody",
-    description: `${title} ${outcomeMessage(asked, results, t)}`,
+    description: `${title} ${outcomeMessage(summary, results, t)}`,
     path: challengePage(terms.id),
     translation: challengePage(terms.id),
     picture: pictureOf(challengePage(terms.id)),
@@ -117,7 +117,7 @@ export const challengeLayout = (
     below: "/challenges",
     width: "wide",
     content: html`
-      ${heading(frame, asked)}
+      ${heading(frame, summary)}
       ${summaryCells(
         [
           answer.first,
@@ -160,21 +160,21 @@ export const challengeLayout = (
           ${versions(results, t)} ${logRecord(frame, record, messages)}
         </div>
       </div>
-      ${embedCode(frame, asked)} ${asJson(frame, terms.id, alsoAsJson)}
+      ${embedCode(frame, summary)} ${asJson(frame, terms.id, alsoAsJson)}
     `
   }
 }
 
 const outcomeMessage = (
-  asked: ChallengeSummary,
+  summary: ChallengeSummary,
   { prediction_count: count }: Results,
   t: Messages
 ): string => {
   const messages = t.question
   const by = messages.agentsPredicted(String(count), count === 1)
-  switch (asked.status) {
+  switch (summary.status) {
     case "resolved":
-      return messages.cameOutAs(formatOutcome(asked, t) ?? t.cameToNothing, by)
+      return messages.cameOutAs(formatOutcome(summary, t) ?? t.cameToNothing, by)
     case "open":
       return messages.openWith(by)
     default:
@@ -213,16 +213,16 @@ const closesIn = (
   t: Messages
 ): Html => (status === "open" ? timeLeft(DateTime.makeUnsafe(deadline), now, t) : null)
 
-const heading = (frame: Frame, asked: ChallengeSummary) => {
+const heading = (frame: Frame, summary: ChallengeSummary) => {
   const { name, question } = frame.t
-  const subtitle = subtitleOf(asked, frame.t)
+  const subtitle = subtitleOf(summary, frame.t)
   return html`<div>
     <p class="eyebrow">
-      <a href=${frame.at(challengesPage({ type: asked.type }))}>${question.types[asked.type]}</a
-      >${question.on}<a href=${frame.at(assetPage(asked.asset))}>${name(asked.asset, asked.name)}</a>
+      <a href=${frame.at(challengesPage({ type: summary.type }))}>${question.types[summary.type]}</a
+      >${question.on}<a href=${frame.at(assetPage(summary.asset))}>${name(summary.asset, summary.name)}</a>
     </p>
     ${subtitle === null ? null : html`<p class="eyebrow">${subtitle}</p>`}
-    <h1 dir="auto">${titleOf(asked, frame.t)}</h1>
+    <h1 dir="auto">${titleOf(summary, frame.t)}</h1>
   </div>`
 }
 

@@ -147,7 +147,7 @@ export const standOf = (
     : { figure: change(percentFrom(level, price)), of: t.toLevel }
 }
 
-type Asked = Pick<
+type TitledChallenge = Pick<
   ChallengeSummary,
   | "type"
   | "kind"
@@ -162,19 +162,19 @@ type Asked = Pick<
   | "unit"
 >
 
-const levelsOf = (asked: Levels<number | null>, format: (level: number) => string): Levels<string | null> =>
+const levelsOf = (levels: Levels<number | null>, format: (level: number) => string): Levels<string | null> =>
   eachLevel((name) => {
-    const level = asked[name]
+    const level = levels[name]
     return level === null ? null : format(level)
   })
 
 /** True if an administrator has worded the question. */
-const isOwnWording = (asked: Asked): boolean => {
-  const { asset, kind, name, period, question, resolve_at } = asked
+const isOwnWording = (challenge: TitledChallenge): boolean => {
+  const { asset, kind, name, period, question, resolve_at } = challenge
   return !isStandardQuestion(question, kind, {
     target: asset,
     targetName: name,
-    ...levelsOf(asked, plainDecimal),
+    ...levelsOf(challenge, plainDecimal),
     period,
     resolveAt: DateTime.toEpochMillis(DateTime.makeUnsafe(resolve_at))
   })
@@ -184,7 +184,7 @@ const isOwnWording = (asked: Asked): boolean => {
 const unitInTitle = (unit: string | null): string | null =>
   unit !== null && /\p{L}/u.test(unit) ? unit : null
 
-const macroTitle = ({ is_ordered, period, unit }: Asked, name: string, t: Messages): string => {
+const macroTitle = ({ is_ordered, period, unit }: TitledChallenge, name: string, t: Messages): string => {
   const ofPeriod = period === null ? name : t.ofPeriod(name, periodOf(period, t))
   if (is_ordered) return t.whichCategory(ofPeriod)
   const shown = unitInTitle(unit)
@@ -192,23 +192,23 @@ const macroTitle = ({ is_ordered, period, unit }: Asked, name: string, t: Messag
 }
 
 /** The title of a challenge: an administrator's own wording, or else a title made from its fields. */
-export const titleOf = (asked: Asked, t = allMessages.en): string =>
-  isOwnWording(asked) ? asked.question : madeTitle(asked, t)
+export const titleOf = (challenge: TitledChallenge, t = allMessages.en): string =>
+  isOwnWording(challenge) ? challenge.question : madeTitle(challenge, t)
 
 /** The title made from the fields, below an administrator's own wording. */
-export const subtitleOf = (asked: Asked, t = allMessages.en): string | null =>
-  isOwnWording(asked) ? madeTitle(asked, t) : null
+export const subtitleOf = (challenge: TitledChallenge, t = allMessages.en): string | null =>
+  isOwnWording(challenge) ? madeTitle(challenge, t) : null
 
-const madeTitle = (asked: Asked, t: Messages): string => {
-  const { event_title, kind, resolve_at, type } = asked
-  const name = t.name(asked.asset, asked.name)
-  const within = t.nameWithin(asked.asset, asked.name)
+const madeTitle = (challenge: TitledChallenge, t: Messages): string => {
+  const { event_title, kind, resolve_at, type } = challenge
+  const name = t.name(challenge.asset, challenge.name)
+  const within = t.nameWithin(challenge.asset, challenge.name)
   const end = DateTime.makeUnsafe(resolve_at)
   const lastDay = dateOf(DateTime.subtract(end, { milliseconds: 1 }), t)
-  if (type === "macro") return macroTitle(asked, name, t)
+  if (type === "macro") return macroTitle(challenge, name, t)
   const ofKind = t.titlesOfKinds[kind]
   if (ofKind !== undefined)
-    return ofKind({ within, lastDay, ...eachLevel((name) => levelsOf(asked, number)[name] ?? "") })
+    return ofKind({ within, lastDay, ...eachLevel((name) => levelsOf(challenge, number)[name] ?? "") })
   if (event_title !== null) {
     return kind === "flash"
       ? t.afterEvent(name, cut(event_title))
