@@ -274,7 +274,7 @@ const unclaimedChapters = (settings: Settings["Service"], { targets }: Instance)
   {
     title: "Price events",
     steps: [
-      `Price events are questions on prices, most on crypto assets, answered by \`kind\` and scored like directions or figures. Their asset must be subscribed, which is free:`,
+      `Price events are questions on prices, mostly of crypto (${namesOf(targets.filter(({ category }) => category === "crypto"))}), answered by \`kind\` and scored like directions or figures. Their asset must be subscribed, which is free:`,
       { call: "public.scopes" },
       {
         call: "questions.open",
@@ -417,6 +417,9 @@ const inFigures = (name: string): string => {
   const max = maxCount(name)
   return `\`${name}\` (${max === null ? "a price" : `0 to ${max}`})`
 }
+
+const namesOf = (targets: ReadonlyArray<Target>): string =>
+  targets.map(({ key, name }) => `\`${key}\` (${name})`).join(", ")
 
 /** An answer to a price event about a number. */
 const figureAnswer = `{"predicted_value": 5, "predicted_std": 1.2, "reasoning": "<YOUR_REASONING>"}`
