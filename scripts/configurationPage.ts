@@ -2,7 +2,7 @@ import { allSettings } from "../src/config.ts"
 
 const cell = (text: string) => text.replaceAll("|", "\\|")
 
-/** What many settings take is explained once, above the table. */
+/** The types that many settings share are explained once, above the table. */
 const briefly = (takes: string) =>
   takes
     .replace(/^(a duration|a limit) such as "[^"]*"(?:, "[^"]*")?(?: or "[^"]*")?$/, "$1")

@@ -262,4 +262,4 @@ export class PriceEventsApi extends HttpApiGroup.make("priceEvents")
   .middleware(ReceiptTime)
   .prefix("/api/v1")
   .annotate(OpenApi.Title, "Price events")
-  .annotate(OpenApi.Description, "Questions on crypto assets.") {}
+  .annotate(OpenApi.Description, "Questions on prices, most of crypto assets.") {}

@@ -21,7 +21,7 @@ const load = async (): Promise<Count> => {
 /** Encoding a run without spaces takes quadratic time, so texts are cut; each cut adds at most one token. */
 const maxPieceLength = 512
 
-/** Of a longer text only this many evenly spread pieces are counted, so that counting never blocks the process for long. */
+/** A longer text is counted by this many evenly spread pieces, so that counting never blocks the process for long. */
 const maxPieces = 512
 
 const countPieces = (text: string, count: Count): number => {
