@@ -30,6 +30,7 @@ import {
   stripeServer,
   stripeSecretKey,
   stripeTime,
+  uneven,
   webhookSecret
 } from "../support/stripe.ts"
 import { asOwner, countOf } from "../support/database.ts"
@@ -367,7 +368,18 @@ layer(shop())("A message", (it) => {
 })
 
 layer(shop())("A refund", (it) => {
-  it.effect("A refund takes back its share of the credit, rounded up, however often it is told", () =>
+  it.effect("A refund of a share that is no whole micro-credit takes back one more", () =>
+    Effect.gen(function* () {
+      yield* moveTo(stripeTime)
+      const owner = yield* anotherOperator
+      const { charge, session } = yield* begun(owner, uneven)
+      yield* deliver(stripeEvent("checkout.session.completed", session))
+      yield* deliver(stripeEvent("charge.refunded", charge(1)))
+      assert.strictEqual((yield* stateOf(`owner:${owner}`)).posted, 100_000_000n - 333_334n)
+    })
+  )
+
+  it.effect("A refund takes back its share of the credit, however often it is told", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator

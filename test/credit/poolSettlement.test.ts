@@ -455,7 +455,8 @@ const planOf = (index: number): Plan => (["free", "free", "pro", "team"] as cons
 /** An independent computation in fractions. */
 type Formula = (rewardPool: bigint, winners: ReadonlyArray<OwnedWinner>) => ReadonlyArray<bigint>
 
-const size = breadth(200, 1000)
+/** In full more stakes than a settlement returns at a time. */
+const size = breadth(200, 5500)
 
 /** Settles a pool of agents, some with one owner, and compares every micro-credit with the formula. */
 const round = (rule: "off" | "on", formula: Formula) =>
@@ -491,7 +492,7 @@ const round = (rule: "off" | "on", formula: Formula) =>
       }
       return { forecasts, taken }
     }).pipe(Random.withSeed("pool"))
-    assert.isAbove(taken.length, breadth(160, 950))
+    assert.isAbove(taken.length, breadth(160, 5001))
     yield* forecastsOn(challenge, forecasts)
     yield* stakeOn(challenge, taken)
     yield* moveTo(deadline)

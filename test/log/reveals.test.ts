@@ -11,6 +11,7 @@ import { times } from "../support/concurrently.ts"
 import { claimedAgent, claimedAgents } from "../support/agents.ts"
 import { freshWeek, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
 import { countOf, rowsOf } from "../support/database.ts"
+import { held } from "../support/locking.ts"
 import { entries, oneTree } from "../support/logbook.ts"
 import { testServices } from "../support/services.ts"
 
@@ -149,6 +150,28 @@ layer(testServices())("Reveals", (it) => {
       )
       yield* sequence
       for (const challenge of challenges) assert.lengthOf(yield* opened(challenge), 4)
+    })
+  )
+
+  it.effect("A replica reveals nothing before its deadline while another one reveals what is due", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const agent = yield* claimedAgent()
+      const due = yield* newChallenge({ deadline })
+      const sealed = yield* newChallenge({ deadline: plus(deadline, "1 hour") })
+      for (const challenge of [due, sealed]) yield* predict(agent, challenge)
+      // The close of a cancelled challenge is in the log before its deadline.
+      yield* Scoring.use((scoring) => scoring.void("directional", sealed.id, "why"))
+      yield* moveTo(plus(deadline, "1 minute"))
+      yield* settle
+      yield* sequence
+      assert.strictEqual(yield* waitingChallenges, 2)
+      const other = yield* held(revealDue)
+      assert.strictEqual(yield* revealDue, 0)
+      assert.strictEqual(yield* other.commit, 1)
+      yield* moveTo(plus(deadline, "1 hour"))
+      assert.strictEqual(yield* revealDue, 1)
+      yield* sequence
     })
   )
 

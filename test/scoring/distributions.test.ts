@@ -213,6 +213,11 @@ describe("A forecast by samples", () => {
     const same = sampleDistribution(times(10, () => 0.1))
     assert.deepStrictEqual([same.centre, same.spread, same.crps(0.1)], [0.1, 0, 0])
   })
+
+  it("Samples at an outcome count up to it, and not below it", () => {
+    const { cdf, cdfBelow } = sampleDistribution([1, 3, 3, 5])
+    assert.deepStrictEqual([cdfBelow(3), cdf(3)], [0.25, 0.75])
+  })
 })
 
 describe("A vector of probabilities", () => {

@@ -335,11 +335,10 @@ describe("A proof that does not hold", () => {
       "receipt",
       "contradicts itself"
     )
-    await rejects(
-      { proof: sealedProof, receipt: changed({ leaf_index: 5 }) },
-      "receipt",
-      "names entry 5.*entry 4"
-    )
+    for (const place of [3, 5]) {
+      const elsewhere = changed({ leaf_index: place })
+      await rejects({ proof: sealedProof, receipt: elsewhere }, "receipt", `names entry ${place}.*entry 4`)
+    }
     const [entry = ""] = otherEntries(1)
     const ofElse = proofFile({ entries: [entry], index: 0, key, extra: { entry } })
     await rejects({ proof: ofElse, receipt: prediction.receipt }, "receipt", "A receipt is of a prediction")

@@ -200,6 +200,9 @@ layer(testServices())("Skill against the reference", (it) => {
       yield* moveTo(plus(midnight, "1 hour"))
       yield* importUntil(25)
       yield* settle
+      // The day of the settlement is not over yet.
+      const ofToday = yield* Skill.use((skill) => skill.profile(b))
+      assert.deepStrictEqual([ofToday.hours, ofToday.directions], [[], []])
       yield* moveTo(plus(now, "169 hours"))
       yield* importUntil(169)
       yield* settle

@@ -15,9 +15,10 @@ export const webhookSecret = "whsec_canary1717171717171717"
 
 export const packages = [
   { credits: 500, price: { amount: 500, currency: "eur" } },
-  { credits: 2200, price: { amount: 2000, currency: "eur" } }
+  { credits: 2200, price: { amount: 2000, currency: "eur" } },
+  { credits: 100, price: { amount: 300, currency: "eur" } }
 ] as const
-export const [small, large] = packages.map(packageName)
+export const [small, large, uneven] = packages.map(packageName)
 
 /** A requested session, as the form fields that the library sends. */
 export interface AskedSession {
