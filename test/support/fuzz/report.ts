@@ -6,11 +6,18 @@ import type { Session } from "./session.ts"
 const takesAnything = ({ parameters, requestBody, secured }: Operation): boolean =>
   secured || parameters.length > 0 || requestBody !== undefined
 
-/** The operations that the run did not reach, if any. Too few requests of an operation would prove nothing. */
+/** A run is enough with this many requests of each operation, and with these outcomes of it. */
+interface Enough {
+  readonly requests: number
+  /** A share of the cases does not meet every status of every operation. */
+  readonly outcomes: "any" | "each success and a refusal"
+}
+
+/** The operations that the run did not try enough, if any. Too few requests of an operation would prove nothing. */
 export const unreached = (
   session: Session,
   operations: ReadonlyArray<Operation>,
-  fewest: number
+  { outcomes, requests }: Enough
 ): ReadonlyArray<string> =>
   operations.flatMap((operation) => {
     const {
@@ -20,14 +27,15 @@ export const unreached = (
       statuses = new Set()
     } = session.tallies.get(operation.operationId) ?? {}
     const successes = Object.keys(operation.responses).filter((status) => status.startsWith("2"))
-    return [
+    const few = sent < requests ? [`was sent only ${sent} requests`] : []
+    const missed = [
       ...(accepted === 0 ? ["was never reached with a 2xx: fixture.ts says how each operation is"] : []),
       ...(refused === 0 && takesAnything(operation) ? ["never refused anything"] : []),
-      ...(sent < fewest ? [`was sent only ${sent} requests`] : []),
       ...successes
         .filter((status) => !statuses.has(Number(status)))
         .map((status) => `never answered ${status}`)
-    ].map((what) => `${operation.operationId} ${what}`)
+    ]
+    return [...few, ...(outcomes === "any" ? [] : missed)].map((what) => `${operation.operationId} ${what}`)
   })
 
 /** A table with one line an operation. */
