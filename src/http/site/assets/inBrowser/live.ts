@@ -40,7 +40,7 @@ const t =
     ? { soon: "a moment", fresh: "This page was brought up to date.", copied: "Copied" }
     : { soon: "片刻", fresh: "本页已更新。", copied: "已复制" }
 
-/** An expired countdown says so until the page is loaded again. */
+/** An expired countdown says so until the next load. */
 const countDown = (): void => {
   for (const time of document.querySelectorAll<HTMLTimeElement>("time.countdown")) {
     const left = new Date(time.dateTime).getTime() - Date.now()
@@ -51,7 +51,7 @@ const countDown = (): void => {
 
 const main = (): HTMLElement | null => document.querySelector("main")
 
-/** The page is not replaced while its reader writes or selects text. */
+/** The page stays while its reader writes or selects text. */
 const isBusy = (shown: HTMLElement): boolean =>
   (shown.contains(document.activeElement) && document.activeElement !== shown) ||
   document.getSelection()?.isCollapsed === false
@@ -74,7 +74,7 @@ const replace = (fresh: Document): void => {
   if (status !== null) status.textContent = t.fresh
 }
 
-/** The request parses the page by itself, so no text becomes markup here. */
+/** The request parses the page, so no text becomes markup here. */
 const refresh = (): void => {
   const request = new XMLHttpRequest()
   request.open("GET", location.href)
@@ -89,7 +89,7 @@ const refresh = (): void => {
 let due: ReturnType<typeof setTimeout> | undefined
 let last = 0
 
-/** At most one reload within a few seconds, however many notices come. */
+/** Many notices cause one reload within a few seconds. */
 const refreshSoon = (): void => {
   if (due !== undefined) return
   due = setTimeout(
@@ -122,8 +122,7 @@ const listen = (): void => {
     if (failures > 0) refreshSoon()
     failures = 0
   })
-  // A browser gives up (2: CLOSED) after an answer such as 503. The delay is random, so that not all readers return
-  // at once.
+  // A browser gives up (2: CLOSED) after an answer such as 503. The delay is random, so readers return one by one.
   opened.addEventListener("error", () => {
     if (stream !== opened || opened.readyState !== 2) return
     pause()
@@ -148,7 +147,7 @@ document.addEventListener("visibilitychange", () => {
   }
 })
 
-/** Shows the value of a chart under the pointer; the table below has it, too. */
+/** Shows the value under the pointer; the table below has it, too. */
 const readOut = ({ clientX, target }: PointerEvent): void => {
   const drawing = target instanceof Element ? target.closest<SVGElement>("svg[data-points]") : null
   const shown = drawing?.parentElement?.querySelector(".readout")
