@@ -9,8 +9,7 @@ const takesAnything = ({ parameters, requestBody, secured }: Operation): boolean
 /** A run is enough with this many requests of each operation, and with these outcomes of it. */
 interface Enough {
   readonly requests: number
-  /** A share of the cases does not meet every status of every operation. */
-  readonly outcomes: "any" | "each success and a refusal"
+  readonly outcomes: "a success" | "each success and a refusal"
 }
 
 /** The operations that the run did not try enough, if any. Too few requests of an operation would prove nothing. */
@@ -27,15 +26,19 @@ export const unreached = (
       statuses = new Set()
     } = session.tallies.get(operation.operationId) ?? {}
     const successes = Object.keys(operation.responses).filter((status) => status.startsWith("2"))
-    const few = sent < requests ? [`was sent only ${sent} requests`] : []
-    const missed = [
+    const few = [
       ...(accepted === 0 ? ["was never reached with a 2xx: fixture.ts says how each operation is"] : []),
+      ...(sent < requests ? [`was sent only ${sent} requests`] : [])
+    ]
+    const missed = [
       ...(refused === 0 && takesAnything(operation) ? ["never refused anything"] : []),
       ...successes
         .filter((status) => !statuses.has(Number(status)))
         .map((status) => `never answered ${status}`)
     ]
-    return [...few, ...(outcomes === "any" ? [] : missed)].map((what) => `${operation.operationId} ${what}`)
+    return [...few, ...(outcomes === "a success" ? [] : missed)].map(
+      (what) => `${operation.operationId} ${what}`
+    )
   })
 
 /** A table with one line an operation. */
