@@ -3,9 +3,9 @@ import { nameWithKey, byCrps, chineseName, lastDayOf } from "../wording.ts"
 import { candleFacts } from "./facts.ts"
 import type { CandleKind } from "./kind.ts"
 import {
+  byOneClose,
   candleTerms,
   closeOfDay,
-  closesOf,
   endsAtMidnight,
   ruleOf,
   voidWithoutClose,
@@ -25,10 +25,7 @@ export const close: CandleKind<CloseTerms> = {
   problems: (wanted) => [...levelProblems(wanted), ...withoutWindow(wanted), ...endsAtMidnight(wanted)],
   termsOf: (row) =>
     row.reference_scale === null ? undefined : { scale: row.reference_scale, rule: ruleOf(row) },
-  input: ({ resolveAt, terms }) => closesOf("numeric_close", resolveAt, terms.rule),
-  decide: (_, candles, isComplete) =>
-    isComplete ? { result: null, observation: candles[0].close, evidence: candles } : undefined,
-  resultOf: () => null,
+  ...byOneClose("numeric_close", () => null),
   walk: ({ resolveAt }) => ({
     at: ({ price, spread }) => ({ mean: price, sd: price * spread(resolveAt) })
   }),

@@ -1,9 +1,11 @@
 /** The shared parts of price events: terms and problems of their fields, the closes of UTC days, sentences of their criteria. */
+import type { BigDecimal } from "effect"
+import type { Direction } from "../directional.ts"
 import { day, dailyCloses, hour } from "../candles.ts"
 import { chineseVoid, inUtc, inUtcChinese } from "../wording.ts"
 import { candleFacts, levelNames } from "./facts.ts"
 import type { CandleKindName } from "./facts.ts"
-import type { FieldProblem, Input, TermsRow, Wanted, Worded } from "./kind.ts"
+import type { CandleKind, FieldProblem, Input, TermsRow, Wanted, Worded } from "./kind.ts"
 
 /** The rules of new questions. */
 export const ruleVersion = 3
@@ -65,6 +67,19 @@ export const withoutScale = ({ kind, reference_scale }: Wanted): ReadonlyArray<F
           message: `Expected no value: a ${kind} question has no reference scale`
         }
       ]
+
+/** The parts of a kind that one close decides, which gives a result of yes or no, or none. */
+export const byOneClose = <Terms extends { readonly rule: number }>(
+  name: CandleKindName,
+  resultOf: (terms: Terms, close: BigDecimal.BigDecimal) => Direction | null
+): Pick<CandleKind<Terms>, "input" | "decide" | "resultOf"> => ({
+  input: ({ resolveAt, terms }) => closesOf(name, resolveAt, terms.rule),
+  decide: ({ terms }, candles, isComplete) => {
+    const [{ close }] = candles
+    return isComplete ? { result: resultOf(terms, close), observation: close, evidence: candles } : undefined
+  },
+  resultOf
+})
 
 /** The close of the one day that decides a question, in its criteria. */
 export const closeOfDay = {

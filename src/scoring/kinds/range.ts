@@ -5,9 +5,9 @@ import { nameWithKey, chineseName, lastDayOf, plainDecimal } from "../wording.ts
 import { candleFacts } from "./facts.ts"
 import type { CandleKind, FieldProblem, Wanted } from "./kind.ts"
 import {
+  byOneClose,
   candleTerms,
   closeOfDay,
-  closesOf,
   endsAtMidnight,
   levelProblems,
   ruleOf,
@@ -49,12 +49,7 @@ export const range: CandleKind<RangeTerms> = {
   ],
   termsOf: (row) =>
     row.low === null || row.high === null ? undefined : { low: row.low, high: row.high, rule: ruleOf(row) },
-  input: ({ resolveAt, terms }) => closesOf("range", resolveAt, terms.rule),
-  decide: ({ terms }, candles, isComplete) =>
-    isComplete
-      ? { result: resultOf(terms, candles[0].close), observation: candles[0].close, evidence: candles }
-      : undefined,
-  resultOf,
+  ...byOneClose("range", resultOf),
   walk: ({ resolveAt, terms }) => ({
     at: ({ distanceTo, spread }) => {
       const sd = spread(resolveAt)

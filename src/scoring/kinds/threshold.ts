@@ -5,9 +5,9 @@ import { nameWithKey, chineseName, lastDayOf } from "../wording.ts"
 import { candleFacts } from "./facts.ts"
 import type { CandleKind } from "./kind.ts"
 import {
+  byOneClose,
   candleTerms,
   closeOfDay,
-  closesOf,
   endsAtMidnight,
   ruleOf,
   voidWithoutClose,
@@ -35,12 +35,7 @@ export const threshold: CandleKind<ThresholdTerms> = {
     ...endsAtMidnight(wanted)
   ],
   termsOf: (row) => (row.level === null ? undefined : { level: row.level, rule: ruleOf(row) }),
-  input: ({ resolveAt, terms }) => closesOf("threshold", resolveAt, terms.rule),
-  decide: ({ terms }, candles, isComplete) =>
-    isComplete
-      ? { result: resultOf(terms, candles[0].close), observation: candles[0].close, evidence: candles }
-      : undefined,
-  resultOf,
+  ...byOneClose("threshold", resultOf),
   walk: ({ resolveAt, terms }) => ({
     at: ({ distanceTo, spread }) => {
       const yes = above(distanceTo(Number(terms.level)), spread(resolveAt))
