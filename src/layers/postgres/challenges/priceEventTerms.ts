@@ -21,7 +21,8 @@ import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { wholeSeconds } from "../../../services/domain/text.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { findOne, orDie } from "../sql.ts"
+import type { Target } from "../../../services/Targets.ts"
+import { exact, findOne, orDie } from "../sql.ts"
 import type { DraftOf } from "./rows.ts"
 import { exactLevels, levelColumns, levelValues } from "../levels.ts"
 
@@ -103,25 +104,20 @@ export const makePriceEventTerms = Effect.gen(function* () {
     return roundedScale(scale)
   })
 
-  /** True if the kind takes every target with daily closes and the target has some. */
-  const mayBeAsked = Effect.fnUntraced(function* (kind: CandleKindName, asset: string) {
-    if (candleFacts[kind].targets === "crypto") return false
+  /** Says why a kind is not asked on a target. Crypto trades at all hours, so every hour has its candle. */
+  const problemOfTarget = Effect.fnUntraced(function* (kind: CandleKindName, { category, key }: Target) {
+    if (category === "crypto") return undefined
+    if (candleFacts[kind].targets === "crypto") return `${key} is not a crypto asset`
     const known =
-      yield* sql`select 1 from price_points where asset = ${asset} and interval = '1d' limit 1`.pipe(orDie)
-    return known.length > 0
+      yield* sql`select 1 from price_points where asset = ${key} and interval = '1d' limit 1`.pipe(orDie)
+    return known.length > 0 ? undefined : `No daily closes of ${key} are known`
   })
 
   // The deadline is a whole second; the other times must be whole hours or days, which the kind checks.
   const draft: DraftOf<"price_event"> = Effect.fnUntraced(function* (wanted, target, now) {
-    // Crypto trades at all hours, so every hour has its candle. A pause concerns directional challenges only.
-    if (target.category !== "crypto" && !(yield* mayBeAsked(wanted.kind, target.key))) {
-      return yield* InvalidRequest.of(
-        "asset",
-        candleFacts[wanted.kind].targets === "crypto"
-          ? `${target.key} is not a crypto asset`
-          : `No daily closes of ${target.key} are known`
-      )
-    }
+    // A pause of the target concerns directional challenges only.
+    const problem = yield* problemOfTarget(wanted.kind, target)
+    if (problem !== undefined) return yield* InvalidRequest.of("asset", problem)
     const { kind, window_from } = wanted
     const windowFrom = windowOf(wanted, now)
     const errors = problemsOf({
@@ -142,8 +138,8 @@ export const makePriceEventTerms = Effect.gen(function* () {
       ...eachLevel((name) => decimalOf(wanted[name])),
       reference_scale: decimalOf(scale ?? undefined)
     }
-    const exact = yield* printed(sql`
-      select ${exactLevels(sql)}, trim_scale(c.reference_scale)::text as reference_scale
+    const decimals = yield* printed(sql`
+      select ${exactLevels(sql)}, ${exact(sql, "c.reference_scale")} as reference_scale
         from (values (${levelValues(sql, given)}, ${given.reference_scale}::numeric)) as c (${levelColumns(sql)}, reference_scale)`)
     const cancelAt = DateTime.addDuration(
       DateTime.max(wanted.deadline, wanted.resolve_at),
@@ -155,7 +151,7 @@ export const makePriceEventTerms = Effect.gen(function* () {
       close_price_until: cancelAt,
       cancel_at: cancelAt,
       rule_version: ruleVersion,
-      ...exact,
+      ...decimals,
       // Calibration needs to know that counts are whole numbers.
       decimal_step: candleFacts[kind].counts === null ? null : "1",
       window_from: windowFrom
