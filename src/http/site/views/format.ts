@@ -207,8 +207,10 @@ const madeTitle = (challenge: TitledChallenge, t: Messages): string => {
   const lastDay = dateOf(DateTime.subtract(end, { milliseconds: 1 }), t)
   if (type === "macro") return macroTitle(challenge, name, t)
   const ofKind = t.titlesOfKinds[kind]
-  if (ofKind !== undefined)
-    return ofKind({ within, lastDay, ...eachLevel((name) => levelsOf(challenge, number)[name] ?? "") })
+  if (ofKind !== undefined) {
+    const levels = levelsOf(challenge, number)
+    return ofKind({ within, lastDay, ...eachLevel((name) => levels[name] ?? "") })
+  }
   if (event_title !== null) {
     return kind === "flash"
       ? t.afterEvent(name, cut(event_title))

@@ -87,7 +87,7 @@ export const makeCheckpoints = Effect.fnUntraced(function* (
       ({ root, size }) => size === first.size && sameBytes(root, first.root)
     )
     if (first.size === 0 || isPublished || first.size <= first.renamed_at) return
-    const seen = yield* signerState.largestSeen
+    const seen = yield* signerState.ownCheckpoint
     const found = yield* durable(Option.toArray(seen))
     if (found.server !== first.server || originOf(found) !== origin) return
     const head = { origin, size: found.size, root: found.root }
@@ -119,7 +119,7 @@ ${keys.sign(origin, text)}`
   })
 
   const seen = Effect.gen(function* () {
-    const head = yield* signerState.largestSeen
+    const head = yield* signerState.ownCheckpoint
     if (Option.isNone(head)) return Option.none<Seen>()
     const { origin, size } = head.value
     // A checkpoint of another log, or of an earlier name of this one, does not count.

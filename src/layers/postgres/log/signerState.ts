@@ -124,7 +124,7 @@ export const makeSignerState = Effect.gen(function* () {
   const showing = yield* Semaphore.make(1)
   const logState = readLogState(sql)
 
-  const largestSeen = Effect.map(signer.state, (state) =>
+  const ownCheckpoint = Effect.map(signer.state, (state) =>
     Option.flatMap(state, ({ checkpoint }) => checkpoint)
   )
 
@@ -153,7 +153,7 @@ export const makeSignerState = Effect.gen(function* () {
    * the log is never behind what was signed earlier.
    */
   const examined = Effect.fnUntraced(function* (observed: ReadonlyArray<ObservedHead>) {
-    const own = yield* largestSeen
+    const own = yield* ownCheckpoint
     const first = yield* logState
     const origin = originOf(first)
     if (origin !== undefined && Option.exists(own, (head) => !first.names.includes(head.origin))) {
@@ -321,7 +321,7 @@ export const makeSignerState = Effect.gen(function* () {
 
   const isNew = ({ origin, size }: Checkpoint) =>
     Effect.map(
-      largestSeen,
+      ownCheckpoint,
       (own) => !Option.exists(own, (known) => known.origin === origin && known.size >= size)
     )
 
@@ -341,7 +341,7 @@ export const makeSignerState = Effect.gen(function* () {
 
   /** The larger of this checkpoint and the largest one seen under its name. */
   const largerOf = (note: string) =>
-    Effect.map(largestSeen, (own) =>
+    Effect.map(ownCheckpoint, (own) =>
       Option.filter(own, (known) =>
         Option.exists(
           Option.all([parseCheckpoint(note), parseCheckpoint(known.note)]),
@@ -356,7 +356,7 @@ export const makeSignerState = Effect.gen(function* () {
     authorizeRun,
     compare,
     largerOf,
-    largestSeen,
+    ownCheckpoint,
     recordShown,
     recordSigned
   }
