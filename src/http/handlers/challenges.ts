@@ -24,6 +24,7 @@ import type {
 import { OpenQuestions } from "../../services/OpenQuestions.ts"
 import { Pools } from "../../services/Pools.ts"
 import { OwedUses, TooManyRequests } from "../../services/RateLimiter.ts"
+import type { Use } from "../../services/RateLimiter.ts"
 import { Schedules } from "../../services/Schedules.ts"
 import { Targets } from "../../services/Targets.ts"
 import { allows } from "../../services/Scopes.ts"
@@ -132,18 +133,17 @@ const answersHandlers = HttpApiBuilder.group(
         const { agentId, scopes } = yield* CurrentAgent
         const { conclude, usesOf } = yield* BatchAdmission
         // A missing scope is reported before wrong fields, as for a single answer.
-        const submissionOf = Effect.fnUntraced(function* (sent: unknown) {
+        const submissionOf = Effect.fnUntraced(function* (sent: unknown, owed: ReadonlyArray<Use>) {
           if (needsScope(sent, scopes)) return yield* missingScope(registry, agentId, "credits:stake")
           const { challenge_id: challengeId, ...answer } = yield* Effect.fromResult(read(sent))
-          return { agentId, challengeId, answer, receivedAt, owed: usesOf(sent) }
+          return { agentId, challengeId, answer, receivedAt, owed }
         })
 
-        const answers = yield* Effect.forEach(predictions, (sent) =>
-          Effect.map(Effect.result<Submission, Refused, never>(submissionOf(sent)), (submission) => ({
-            submission,
-            uses: usesOf(sent)
-          }))
-        )
+        const answers = yield* Effect.forEach(predictions, (sent) => {
+          const uses = usesOf(sent)
+          const decoded = Effect.result<Submission, Refused, never>(submissionOf(sent, uses))
+          return Effect.map(decoded, (submission) => ({ submission, uses }))
+        })
         const limited: Array<TooManyRequests> = []
         const refused = { tried: 0, untried: 0 }
         const outcomes = yield* arenas.predictBatch(agentId, answers)
