@@ -23,7 +23,8 @@ import { bank, drawn, inUse } from "../support/registrationEvents.ts"
 import { passingAnswer } from "../support/responses.ts"
 import { testServer } from "../support/server.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
-import { until, upstream } from "../support/upstream.ts"
+import { upstream } from "../support/upstream.ts"
+import { until } from "../support/waiting.ts"
 
 const at = (provider: "north" | "west" | "south" | "nobody", model = "plain", priority = 1) => ({
   provider,

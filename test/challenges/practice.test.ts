@@ -13,6 +13,7 @@ import { freshWeek, newChallenge, plus } from "../support/challenges.ts"
 import { concurrently, times } from "../support/concurrently.ts"
 import { countOf } from "../support/database.ts"
 import { get, member, post, testServer, wrongFields } from "../support/server.ts"
+import { readUntil } from "../support/waiting.ts"
 
 const open = "/api/v1/eval/open"
 const own = "/api/v1/agent/practice"
@@ -54,10 +55,9 @@ layer(testServer())("A newcomer", (it) => {
       const { token } = yield* onboard()
       // The newcomer misses the questions that were open, and takes the next ones.
       yield* TestClock.adjust("20 seconds")
-      const questions = yield* get(open, { token }).pipe(
-        Effect.map(({ json }) => listOf(json)),
-        Effect.tap(() => TestClock.withLive(Effect.sleep("5 millis"))),
-        Effect.repeat({ until: (items) => items.length > 0 })
+      const questions = yield* readUntil(
+        Effect.map(get(open, { token }), ({ json }) => listOf(json)),
+        (items) => items.length > 0
       )
       const answers = all(questions, "challenge_id").map((challenge_id) => ({
         challenge_id,

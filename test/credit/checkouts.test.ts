@@ -24,6 +24,7 @@ import {
   stripeServer
 } from "../support/stripe.ts"
 import type { EventObject } from "../support/stripe.ts"
+import { passing, until } from "../support/waiting.ts"
 
 const shop = selling.pipe(
   Layer.provideMerge(stripeServer),
@@ -286,10 +287,8 @@ layer(shop)("The job that looks up checkouts", (it) => {
       yield* told(session, "complete")
       yield* Layer.build(Jobs.checkouts)
       // A run that is still at the database when the clock moves on comes five minutes later.
-      for (let turns = 0; turns < 20 && server.lookedUp.length === since; turns++) {
-        yield* TestClock.adjust("5 minutes")
-        yield* TestClock.withLive(Effect.sleep("50 millis"))
-      }
+      const looked = until(() => server.lookedUp.length > since)
+      yield* passing(looked, "5 minutes", 50)
       assert.deepStrictEqual(server.lookedUp.slice(since), [session.id])
     })
   )

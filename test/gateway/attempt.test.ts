@@ -6,7 +6,8 @@ import { TestClock } from "effect/testing"
 import type { Timeouts } from "../../src/layers/gateway/configuration.ts"
 import { attempt, newCallState } from "../../src/layers/gateway/attempt.ts"
 import { chatText, optionsOf } from "../support/providerStreams.ts"
-import { testProvider, testTimeouts, until } from "../support/upstream.ts"
+import { testProvider, testTimeouts } from "../support/upstream.ts"
+import { until } from "../support/waiting.ts"
 
 const long = Duration.toMillis("1 hour")
 

@@ -5,10 +5,11 @@ import { plainUsage, chatUsage, messagesUsage } from "../../src/layers/gateway/u
 import { costOf, maxCostOf, noSurcharge, tokensOf } from "../../src/scoring/tokenPrices.ts"
 import { Audit } from "../../src/services/Audit.ts"
 import { stateOf } from "../support/credit.ts"
-import { chat, gatewayServer, message, Providers, spender } from "../support/gateway.ts"
+import { chat, gatewayServer, message, Providers, spender, newestCall } from "../support/gateway.ts"
 import type { TestModel, TestRoute } from "../support/gateway.ts"
 import { get, member } from "../support/server.ts"
 import { dataIn, frameOf } from "../support/providerStreams.ts"
+import { until } from "../support/waiting.ts"
 
 const price = {
   input: 1_000_000_000n,
@@ -169,9 +170,6 @@ const long = "x".repeat(2000)
 const user = [{ role: "user", content: long }]
 
 layer(gatewayServer(models, {}, "usual", allowed))("The charge of a call", (it) => {
-  const newest = (key: string) =>
-    Effect.map(get("/api/v1/llm/usage", { token: key }), ({ json }) => member(json, "items", 0))
-
   const ledgerHolds = Effect.map(
     Audit.use(({ verifyLedger }) => verifyLedger),
     ({ differences }) => assert.deepStrictEqual(differences, [])
@@ -189,11 +187,11 @@ layer(gatewayServer(models, {}, "usual", allowed))("The charge of a call", (it) 
       // 200 x 1 000 + 600 x 100 + 200 x 1 250 + 60 x 5 000 + 40 x 7 000 + 30 000
       const first = 1_120_000
       const row = { prompt_tokens: 1000, cached_tokens: 600, completion_tokens: 100, reasoning_tokens: 40 }
-      assert.deepInclude(yield* newest(key), { ...row, cache_write_tokens: 200, cost: first / 1e6 })
+      assert.deepInclude(yield* newestCall(key), { ...row, cache_write_tokens: 200, cost: first / 1e6 })
       yield* message(key, { model: "messages-parts", messages: user })
       // 100 x 1 000 + 600 x 100 + 200 x 1 250 + 100 x 2 000 + 60 x 5 000 + 40 x 7 000
       const second = 1_190_000
-      assert.deepInclude(yield* newest(key), { ...row, cache_write_tokens: 300, cost: second / 1e6 })
+      assert.deepInclude(yield* newestCall(key), { ...row, cache_write_tokens: 300, cost: second / 1e6 })
       assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), {
         posted: 100_000_000n - BigInt(first + second),
         held: 0n
@@ -239,7 +237,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("The charge of a call", (it) 
         .map((data) => member(data, "usage"))
         .find((each) => each !== undefined)
       assert.deepInclude(shown, { prompt_tokens: 510, completion_tokens: 50 })
-      assert.deepInclude(yield* newest(key), { prompt_tokens: 510, completion_tokens: 50, cost: 0.76 })
+      assert.deepInclude(yield* newestCall(key), { prompt_tokens: 510, completion_tokens: 50, cost: 0.76 })
     })
   )
 
@@ -281,9 +279,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("The charge of a call", (it) 
         [
           chat(key, { model: "held", max_tokens: 30 }),
           Effect.andThen(
-            Effect.promise(async () => {
-              while (north.received.length === before) await new Promise((resolve) => setTimeout(resolve, 2))
-            }),
+            until(() => north.received.length > before),
             chat(key, { model: "held", max_tokens: 30 })
           )
         ],
@@ -434,7 +430,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("The charge of a call", (it) 
       const { key } = yield* spender()
       const answer = yield* message(key, { model: "strict", speed: "fast" })
       assert.strictEqual(answer.status, 200, answer.text)
-      assert.deepInclude(yield* newest(key), { provider: "south" })
+      assert.deepInclude(yield* newestCall(key), { provider: "south" })
     })
   )
 })

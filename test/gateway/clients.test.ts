@@ -3,10 +3,10 @@ import Anthropic, * as AnthropicErrors from "@anthropic-ai/sdk"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import OpenAI, * as OpenAIErrors from "openai"
-import { gatewayServer, inTime, Providers, spender } from "../support/gateway.ts"
+import { gatewayServer, inTime, Providers, spender, settledCall } from "../support/gateway.ts"
 import type { TestModel } from "../support/gateway.ts"
 import { stateOf } from "../support/credit.ts"
-import { get, member, TestServer } from "../support/server.ts"
+import { member, TestServer } from "../support/server.ts"
 import { answerText, vector } from "../support/upstream.ts"
 
 const on = (provider: "north" | "south", model: string) => [{ provider, model }]
@@ -421,16 +421,6 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       assert.instanceOf(yield* failed(() => openai.models.retrieve("nothing")), OpenAIErrors.NotFoundError)
     })
   )
-})
-
-/** The newest call after its settlement. */
-const settledCall = Effect.fnUntraced(function* (key: string) {
-  while (true) {
-    const { json } = yield* get("/api/v1/llm/usage", { token: key })
-    const item = member(json, "items", 0)
-    if (item !== undefined) return item
-    yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 20)))
-  }
 })
 
 layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk client", (it) => {

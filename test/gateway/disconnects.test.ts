@@ -11,14 +11,15 @@ import {
   inTime,
   message,
   Providers,
-  spender
+  spender,
+  settledCall
 } from "../support/gateway.ts"
 import type { TestModel } from "../support/gateway.ts"
 import { stateOf } from "../support/credit.ts"
 import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 import { get, member, metrics, post, TestServer } from "../support/server.ts"
 import { chunk, delta, frameOf } from "../support/providerStreams.ts"
-import { until } from "../support/upstream.ts"
+import { until } from "../support/waiting.ts"
 
 const models: ReadonlyArray<TestModel> = [
   { name: "paced", routes: [{ provider: "north", model: "gap:15" }] },
@@ -51,36 +52,26 @@ const leaveAfter = Effect.fnUntraced(function* (key: string, model: string, byte
   const { received: sent } = (yield* Providers).north
   const before = sent.length
   const body = JSON.stringify({ model, stream, messages: [{ role: "user", content: prompt }] })
-  yield* Effect.callback<void>((resume) => {
-    const socket = connect(port, "127.0.0.1", () =>
-      socket.write(
-        `POST ${chatPath} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-      )
+  const socket = connect(port, "127.0.0.1", () =>
+    socket.write(
+      `POST ${chatPath} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
     )
-    let received = 0
-    const leave = () => {
-      socket.destroy()
-      resume(Effect.void)
-    }
-    const look = () => (sent.length > before ? leave() : setTimeout(look, 5))
-    if (bytes === 0) look()
-    socket.on("data", (chunk) => {
-      received += chunk.length
-      if (bytes > 0 && received >= bytes) leave()
-    })
-  })
+  )
+  yield* bytes === 0
+    ? until(() => sent.length > before)
+    : Effect.callback<void>((resume) => {
+        let received = 0
+        socket.on("data", (chunk) => {
+          received += chunk.length
+          if (received >= bytes) resume(Effect.void)
+        })
+      })
+  socket.destroy()
 })
 
 layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecorder)))(
   "A client that leaves",
   (it) => {
-    const listed = Effect.fnUntraced(function* (key: string) {
-      let items: unknown
-      do items = (yield* get("/api/v1/llm/usage", { token: key })).json["items"]
-      while (!Array.isArray(items) || items.length === 0)
-      return items[0]
-    })
-
     /** The metric of attempts that clients left. */
     const attemptsLeft = (model: string) =>
       Effect.map(metrics, (text) =>
@@ -98,7 +89,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         const { north } = yield* Providers
         const before = north.aborted
         yield* leaveAfter(key, "slow", 0, false)
-        const item = yield* listed(key)
+        const item = yield* settledCall(key)
         assert.deepInclude(item, { status: 499, error: "client_left", provider: "north", estimated: false })
         assert.isAbove(Number(member(item, "completion_tokens")), 0)
         assert.strictEqual(north.aborted, before)
@@ -123,7 +114,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
           const before = north.aborted
           const counted = yield* attemptsLeft(model)
           yield* leaveAfter(key, model, bytes, stream)
-          const item = yield* listed(key)
+          const item = yield* settledCall(key)
           assert.deepInclude(item, { status: 499, error: "client_left", provider: "north", estimated: true })
           assert.isAbove(Number(member(item, "prompt_tokens")), 0)
           if (bytes > 500) assert.isAbove(Number(member(item, "completion_tokens")), 0)
@@ -169,7 +160,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         const { north } = yield* Providers
         north.scripts.set("late-usage", [{ frames: finished, pause: 30 }])
         yield* leaveAtFinish(key, "late-usage")
-        const item = yield* listed(key)
+        const item = yield* settledCall(key)
         assert.deepInclude(item, {
           prompt_tokens: 1000,
           completion_tokens: 500,
@@ -187,7 +178,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         const aborted = north.aborted
         north.scripts.set("no-usage", [{ frames: finished.slice(0, 3), silent: true }])
         yield* leaveAtFinish(key, "no-usage")
-        const item = yield* inTime(listed(key), 25)
+        const item = yield* inTime(settledCall(key), 25)
         assert.deepInclude(item, { error: "client_left", completion_tokens: 1, estimated: true })
         yield* until(() => north.aborted > aborted)
       })

@@ -7,6 +7,7 @@ import { chatPath, gatewayServer, inTime, Providers, spender, messagesPath } fro
 import { TestServer, get } from "../support/server.ts"
 import type { TestModel } from "../support/gateway.ts"
 import { stateOf } from "../support/credit.ts"
+import { readUntil } from "../support/waiting.ts"
 
 /** No number of tokens costs a whole number of micro-credits at these prices. */
 const price = [0.000123456789, 0.000987654321] as const
@@ -152,12 +153,8 @@ const runGatewayWorkload = Effect.fnUntraced(function* (calls: number) {
       ),
     { concurrency: 24, discard: true }
   )
-  let state = yield* stateOf(`agent:${who.agentId}`)
   // A call whose client left is settled in the background.
-  while (state.held > 0n) {
-    yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 20)))
-    state = yield* stateOf(`agent:${who.agentId}`)
-  }
+  const state = yield* readUntil(stateOf(`agent:${who.agentId}`), ({ held }) => held === 0n)
   const { items, totals } = yield* usageOf(who.key)
   const result: WorkloadResult = {
     calls,

@@ -1,13 +1,14 @@
 /** Members of calls in every dialect that change the price, and calls whose clients leave before the answer. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { gatewayPaths } from "../../src/http/gateway/clients.ts"
 import { Audit } from "../../src/services/Audit.ts"
 import { stateOf } from "../support/credit.ts"
-import { gatewayServer, Providers, spender } from "../support/gateway.ts"
+import { gatewayServer, Providers, spender, settledCall } from "../support/gateway.ts"
 import type { TestModel, TestRoute } from "../support/gateway.ts"
-import { get, member, post, TestServer } from "../support/server.ts"
+import { get, member, post } from "../support/server.ts"
 import { usage } from "../support/upstream.ts"
+import { until } from "../support/waiting.ts"
 
 const on = (provider: TestRoute["provider"], model: string): ReadonlyArray<TestRoute> => [{ provider, model }]
 
@@ -96,9 +97,6 @@ const dialects: ReadonlyArray<readonly [keyof typeof prompts, model: string]> = 
 ]
 
 layer(gatewayServer(models))("A call", (it) => {
-  const newest = (key: string) =>
-    Effect.map(get("/api/v1/llm/usage", { token: key }), ({ json }) => member(json, "items", 0))
-
   it.effect.each(dialects)(
     "A call of the dialect %s to the model %s cannot change its price by any spelling of a member",
     ([dialect, model]) =>
@@ -134,28 +132,17 @@ layer(gatewayServer(models))("A call", (it) => {
     "A call of the dialect %s to the model %s whose client has left is paid by what its provider reports in the end",
     ([dialect, model]) =>
       Effect.gen(function* () {
-        const { url } = yield* TestServer
         for (const isReported of [true, false]) {
           const { agentId, key } = yield* spender()
           const { north, south } = yield* Providers
           const before = north.received.length + south.received.length
           const name = `${model}${isReported ? "-slow" : "-slow-uncounted"}`
-          yield* Effect.promise(async () => {
-            const left = new AbortController()
-            const answer = fetch(url + gatewayPaths[dialect], {
-              method: "POST",
-              signal: left.signal,
-              headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
-              body: JSON.stringify({ model: name, ...prompts[dialect] })
-            }).catch(() => undefined)
-            while (north.received.length + south.received.length === before)
-              await new Promise((resolve) => setTimeout(resolve, 2))
-            left.abort()
-            await answer
-          })
-          let item: unknown
-          do item = yield* newest(key)
-          while (item === undefined)
+          const asked = yield* Effect.forkChild(
+            post(gatewayPaths[dialect], { token: key, json: { model: name, ...prompts[dialect] } })
+          )
+          yield* until(() => north.received.length + south.received.length > before)
+          yield* Fiber.interrupt(asked)
+          const item = yield* settledCall(key)
           assert.deepInclude(item, { status: 499, error: "client_left", estimated: !isReported })
           const [prompt, completion] = [member(item, "prompt_tokens"), member(item, "completion_tokens")]
           if (isReported) assert.strictEqual(prompt, usage.prompt)

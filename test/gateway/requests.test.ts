@@ -6,10 +6,10 @@ import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { layer as http } from "../../src/http/server.ts"
-import { chatPath, gatewayServer, messagesPath, Providers, spender } from "../support/gateway.ts"
+import { chatPath, gatewayServer, messagesPath, Providers, spender, settledCall } from "../support/gateway.ts"
 import type { TestModel } from "../support/gateway.ts"
-import { get, member, metrics, post, raw, TestServer, listeningAsSet } from "../support/server.ts"
-import { until } from "../support/upstream.ts"
+import { member, metrics, post, raw, TestServer, listeningAsSet } from "../support/server.ts"
+import { until } from "../support/waiting.ts"
 import { asOwner } from "../support/database.ts"
 
 const models: ReadonlyArray<TestModel> = [
@@ -135,10 +135,7 @@ layer(gatewayServer(models, {}, "usual"))("An instance that stops", (it) => {
       yield* TestClock.adjust("200 millis")
       yield* Fiber.join(closing)
       assert.strictEqual(yield* Effect.promise(() => answer), 503)
-      let items: unknown
-      do items = (yield* get("/api/v1/llm/usage", { token: key })).json["items"]
-      while (!Array.isArray(items) || items.length === 0)
-      assert.deepInclude(items[0], { status: 499, error: "client_left", provider: "north" })
+      assert.deepInclude(yield* settledCall(key), { status: 499, error: "client_left", provider: "north" })
     })
   )
 })

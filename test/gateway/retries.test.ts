@@ -4,11 +4,21 @@ import { Effect, Fiber, Layer, Random } from "effect"
 import { TestClock } from "effect/testing"
 import { breadth } from "../support/breadth.ts"
 import { stateOf } from "../support/credit.ts"
-import { chat, gatewayServer, inTime, message, Providers, spender } from "../support/gateway.ts"
+import {
+  chat,
+  gatewayServer,
+  inTime,
+  message,
+  Providers,
+  spender,
+  newestCall,
+  settledCall
+} from "../support/gateway.ts"
 import type { TestModel, TestRoute } from "../support/gateway.ts"
 import { get, member } from "../support/server.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
-import { answerText, until } from "../support/upstream.ts"
+import { answerText } from "../support/upstream.ts"
+import { until } from "../support/waiting.ts"
 import type { Scripted } from "../support/upstream.ts"
 
 const alone = (name: string, more: Partial<TestModel> = {}): TestModel => ({
@@ -97,15 +107,6 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       return north
     })
 
-    const newest = (key: string) =>
-      Effect.map(get("/api/v1/llm/usage", { token: key }), ({ json }) => member(json, "items", 0))
-
-    const settled = Effect.fnUntraced(function* (key: string) {
-      let item = yield* newest(key)
-      while (item === undefined) item = yield* newest(key)
-      return item
-    })
-
     const logged = (text: string) =>
       Effect.map(TelemetryRecorder, ({ lines }) => lines.filter((line) => line.includes(`"${text}"`)))
 
@@ -122,7 +123,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
           const answer = yield* inTime(chat(key, { model: "moment", stream }), 25)
           assert.strictEqual(answer.status, 200, answer.text)
           assert.notInclude(answer.text, "error")
-          assert.deepInclude(yield* newest(key), { attempts: 2, provider: "north", error: null })
+          assert.deepInclude(yield* newestCall(key), { attempts: 2, provider: "north", error: null })
         })
       )
     }
@@ -169,7 +170,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         assert.strictEqual(two.json["code"], "upstreams_busy")
         const short = yield* inTime(chat(key, { model: "busy" }), 25)
         assert.deepStrictEqual([short.status, short.headers.get("retry-after")], [429, "2"])
-        assert.deepInclude(yield* newest(key), { attempts: 3 })
+        assert.deepInclude(yield* newestCall(key), { attempts: 3 })
       })
     )
 
@@ -185,7 +186,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         assert.strictEqual(yield* asked, 1)
         yield* TestClock.adjust("61 seconds")
         assert.strictEqual(yield* asked, 2)
-        assert.deepInclude(yield* newest(key), { attempts: 1, provider: "north" })
+        assert.deepInclude(yield* newestCall(key), { attempts: 1, provider: "north" })
       })
     )
 
@@ -197,7 +198,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         yield* until(() => north.received.length === 1)
         yield* TestClock.adjust("5 minutes")
         assert.strictEqual((yield* Fiber.join(calling)).status, 200)
-        assert.deepInclude(yield* newest(key), { attempts: 2, provider: "west" })
+        assert.deepInclude(yield* newestCall(key), { attempts: 2, provider: "west" })
       })
     )
 
@@ -217,7 +218,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
           yield* Fiber.interrupt(calling)
           // The gateway awaits a whole answer even so.
           if (!stream) yield* TestClock.adjust("5 minutes")
-          const status = member(yield* settled(key), "status")
+          const status = member(yield* settledCall(key), "status")
           return [status, (yield* stateOf(`agent:${agentId}`)).posted] as const
         })
         const [status, posted] = yield* leaving(true)
@@ -255,7 +256,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         assert.include(line, '"reason":"credit"')
         const only = yield* chat(key, { model: "poor" })
         assert.strictEqual(only.status, 502)
-        assert.deepInclude(yield* newest(key), { error: "upstreams_failed", cost: 0, attempts: 1 })
+        assert.deepInclude(yield* newestCall(key), { error: "upstreams_failed", cost: 0, attempts: 1 })
         for (const text of [only.text, line ?? ""]) assert.notInclude(text, "upstream-secret")
       })
     )
@@ -281,7 +282,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         const answer = yield* inTime(chat(key, { model: "small" }), 25)
         assert.strictEqual(answer.status, 200, answer.text)
         assert.strictEqual(answer.json["model"], "spare")
-        assert.deepInclude(yield* newest(key), { model: "small", served_model: "spare", attempts: 4 })
+        assert.deepInclude(yield* newestCall(key), { model: "small", served_model: "spare", attempts: 4 })
         // 25 x 0.01 + 9 x 0.02
         const cost = 430_000n
         assert.strictEqual((yield* stateOf(`agent:${agentId}`)).posted, 100_000_000n - cost)
@@ -307,7 +308,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         const north = yield* provider
         const answer = yield* chat(key, { model: "short" })
         assert.strictEqual(answer.status, 200, answer.text)
-        assert.deepInclude(yield* newest(key), { served_model: "spare", provider: "south", attempts: 3 })
+        assert.deepInclude(yield* newestCall(key), { served_model: "spare", provider: "south", attempts: 3 })
         assert.strictEqual(north.received.length, 2)
         const none = yield* chat(key, { model: "long" })
         assert.strictEqual(none.status, 400)

@@ -7,7 +7,8 @@ import { canary, chat, gatewayServer, inTime, message, Providers, spender } from
 import type { TestModel, TestRoute } from "../support/gateway.ts"
 import { stateOf } from "../support/credit.ts"
 import { get, member } from "../support/server.ts"
-import { answerText, until } from "../support/upstream.ts"
+import { answerText } from "../support/upstream.ts"
+import { until } from "../support/waiting.ts"
 
 const then = (first: string, second = "plain"): ReadonlyArray<TestRoute> => [
   { provider: "north", model: first, priority: 1 },

@@ -13,6 +13,7 @@ import { freshWeek, importQuotes, moveTo, newChallenge, plus } from "../support/
 import { manyAgents, predictionsOn } from "../support/manyPredictions.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner, countOf } from "../support/database.ts"
+import { readUntil } from "../support/waiting.ts"
 
 /** Prints a measurement for the person who runs the test. */
 const tell = (line: string) => Effect.sync(() => process.stdout.write(`  ${line}\n`))
@@ -88,11 +89,7 @@ layer(testServices())("The public log under load", (it) => {
       )
       const sent = challenges.length * agents
       const behind = yield* waiting
-      const [lag] = yield* took(
-        TestClock.withLive(
-          Effect.repeat(waiting, { until: (left) => left === 0, schedule: Schedule.spaced("20 millis") })
-        )
-      )
+      const [lag] = yield* took(readUntil(waiting, (left) => left === 0))
       yield* Fiber.interrupt(job)
       yield* tell(
         `${(sent / inserting).toFixed(0)} predictions/s for ${inserting.toFixed(0)} s: ${behind} waited at the end, for ${lag.toFixed(1)} s`

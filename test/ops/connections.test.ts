@@ -9,6 +9,7 @@ import { Effect, Fiber } from "effect"
 import { DrainingServer } from "../../src/http/DrainingServer.ts"
 import type { ClosedFor, ConnectionLimits } from "../../src/http/DrainingServer.ts"
 import { isFull } from "../support/breadth.ts"
+import { until } from "../support/waiting.ts"
 
 const mebibyte = 1024 * 1024
 
@@ -72,16 +73,6 @@ const read = (socket: Socket) =>
     await once(socket, "close")
     return Buffer.concat(chunks).toString("latin1")
   })
-
-/** Resolves once the condition holds, which is looked at whenever the process has nothing else to do. */
-const until = (holds: () => boolean) =>
-  Effect.promise(
-    () =>
-      new Promise<void>((resolve) => {
-        const look = () => (holds() ? resolve() : void setImmediate(look))
-        look()
-      })
-  )
 
 /** Asks on a connection of its own; 0 where that was closed. */
 const statusOf = (port: number, path: string) =>

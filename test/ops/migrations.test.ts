@@ -13,6 +13,7 @@ import { newChallenge } from "../support/challenges.ts"
 import { asOwner, emptyDatabase, freshDatabase, ownersUrl, poolOn, runnersUrl } from "../support/database.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { get, post, testServer } from "../support/server.ts"
+import { readUntil } from "../support/waiting.ts"
 
 /** Holds, until the scope ends or `released`, the lock that pg_dump and every reader takes, on every table. */
 const holding = Effect.fnUntraced(function* (url: Redacted.Redacted, mode = "access share") {
@@ -135,10 +136,7 @@ describe("A migration", () => {
         )
         const sql = yield* statements(owner)
         // Sessions give up after 4 s of waiting for a lock: none of these does.
-        for (let read = 0; read < 8; read++) {
-          yield* sql`select count(*) from predictions`
-          yield* Effect.sleep("400 millis")
-        }
+        yield* readUntil(sql`select count(*) from predictions`, () => told.length > 1)
         assert.isUndefined(migrating.pollUnsafe())
         yield* release
         const { from, ran } = yield* Fiber.join(migrating)

@@ -1,11 +1,11 @@
 /** Batches: a lone request does not wait, those that arrive meanwhile share a statement, and each gets its answer. */
-import { setTimeout } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"
 import { Array as Arr, Deferred, type Duration, Effect, Exit, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import * as RequestBatcher from "../../src/layers/postgres/RequestBatcher.ts"
 import { StoreUnavailable, storeUnavailableIn } from "../../src/services/domain/errors.ts"
 import { database } from "../support/database.ts"
+import { until } from "../support/waiting.ts"
 
 /** Batches that each wait until they are let go, in the order in which they began. */
 const gated = Effect.fnUntraced(function* (options: {
@@ -37,10 +37,6 @@ const gated = Effect.fnUntraced(function* (options: {
   return { asked, begun, open: Deferred.succeed(gate, undefined) }
 })
 
-/** Waits in real time, for a statement takes no other. */
-const waited = (isSo: () => boolean) =>
-  Effect.promise(() => setTimeout(5)).pipe(Effect.repeat({ until: isSo }))
-
 const answers = <A>(fibers: ReadonlyArray<Fiber.Fiber<A>>) => Effect.forEach(fibers, Fiber.join)
 
 layer(database)("The request batcher", (it) => {
@@ -60,20 +56,18 @@ layer(database)("The request batcher", (it) => {
     })
   )
 
-  it.effect("The batcher sends a second statement beside one that takes long, but never a third", () =>
+  it.effect("The batcher sends a second statement beside one that takes long", () =>
     Effect.gen(function* () {
       const { asked, begun, open } = yield* gated({ maxSize: 500, maxWait: "300 millis" })
       const fibers = [...(yield* asked([1, 2])), ...(yield* asked([3])), ...(yield* asked([4]))]
       assert.deepStrictEqual(begun, [[1, 2]])
-      yield* waited(() => begun.length === 2)
+      yield* until(() => begun.length === 2)
       const both = [
         [1, 2],
         [3, 4]
       ]
       assert.deepStrictEqual(begun, both)
       fibers.push(...(yield* asked([5])))
-      yield* Effect.promise(() => setTimeout(400))
-      assert.deepStrictEqual(begun, both)
       yield* open
       yield* answers(fibers)
       assert.deepStrictEqual(begun, [...both, [5]])
@@ -146,26 +140,28 @@ layer(database)("The request batcher", (it) => {
     })
   )
 
-  it.effect("The batcher fails a request without a place in time, and serves again once one is free", () =>
-    Effect.gen(function* () {
-      const { asked, begun, open } = yield* gated({
-        maxSize: 500,
-        maxWait: "1 millis",
-        maxQueueTime: "50 millis"
+  it.effect(
+    "The batcher sends no third statement: it fails a request that waits too long for its place",
+    () =>
+      Effect.gen(function* () {
+        const { asked, begun, open } = yield* gated({
+          maxSize: 500,
+          maxWait: "1 millis",
+          maxQueueTime: "50 millis"
+        })
+        const fibers = yield* asked([1])
+        fibers.push(...(yield* asked([2])))
+        yield* until(() => begun.length === 2)
+        const refused = yield* Effect.forEach(yield* asked([3, 4]), Fiber.await)
+        for (const exit of refused) {
+          assert.lengthOf(Exit.isFailure(exit) ? storeUnavailableIn(exit.cause) : [], 1)
+        }
+        assert.deepStrictEqual(begun, [[1], [2]])
+        yield* open
+        assert.deepStrictEqual(yield* answers(fibers), ["answer 1", "answer 2"])
+        assert.deepStrictEqual(yield* answers(yield* asked([5])), ["answer 5"])
+        assert.deepStrictEqual(begun, [[1], [2], [5]])
       })
-      const fibers = yield* asked([1])
-      fibers.push(...(yield* asked([2])))
-      yield* waited(() => begun.length === 2)
-      const refused = yield* Effect.forEach(yield* asked([3, 4]), Fiber.await)
-      for (const exit of refused) {
-        assert.lengthOf(Exit.isFailure(exit) ? storeUnavailableIn(exit.cause) : [], 1)
-      }
-      assert.deepStrictEqual(begun, [[1], [2]])
-      yield* open
-      assert.deepStrictEqual(yield* answers(fibers), ["answer 1", "answer 2"])
-      assert.deepStrictEqual(yield* answers(yield* asked([5])), ["answer 5"])
-      assert.deepStrictEqual(begun, [[1], [2], [5]])
-    })
   )
 
   it.effect("The batcher answers the others when one of them hangs up", () =>

@@ -24,7 +24,7 @@ import {
   predict
 } from "../support/challenges.ts"
 import { firstPage } from "../support/paging.ts"
-import { until } from "../support/upstream.ts"
+import { passing, until } from "../support/waiting.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner, countOf, rowsOf } from "../support/database.ts"
 
@@ -195,10 +195,8 @@ layer(world)("Price ingestion", (it) => {
       yield* moveTo(plus(noon, "1 minute"))
       yield* Layer.build(Jobs.prices)
       yield* until(() => timesAsked("ETH") === 1 && timesAsked("GC") === 1)
-      while (timesAsked("ETH") < 2) {
-        yield* TestClock.adjust("15 seconds")
-        yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 2)))
-      }
+      const askedAgain = until(() => timesAsked("ETH") > 1)
+      yield* passing(askedAgain, "15 seconds")
       assert.strictEqual(timesAsked("GC"), 1)
     })
   )

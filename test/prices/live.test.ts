@@ -1,7 +1,7 @@
 /** The clients of exchanges and of Yahoo as they are, against servers that answer in their shapes, and in worse ones. */
 import { createHash } from "node:crypto"
 import { assert, it } from "@effect/vitest"
-import { DateTime, Effect, Fiber, Layer, Option } from "effect"
+import { DateTime, Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import * as Live from "../../src/layers/prices/Live.ts"
 import type { Candle } from "../../src/services/Prices.ts"
@@ -10,6 +10,7 @@ import type { Window } from "../../src/services/PriceSource.ts"
 import { instant, moveTo, plus } from "../support/challenges.ts"
 import { bases, hourOf, hosts, markets } from "../support/prices/markets.ts"
 import type { Markets } from "../support/prices/markets.ts"
+import { passing } from "../support/waiting.ts"
 
 const now = instant("2026-03-10T12:20:00Z")
 const noon = instant("2026-03-10T12:00:00Z")
@@ -37,19 +38,8 @@ const askOnce = Effect.fnUntraced(function* (asset: string, window: Window) {
   return yield* source.read(feed, window)
 })
 
-/** Moves the clock on, as pauses between attempts and time limits need it. */
-const inTime = <A, E, R>(asking: Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(asking, { startImmediately: true })
-    while (fiber.pollUnsafe() === undefined) {
-      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 3)))
-      yield* TestClock.adjust("1 second")
-    }
-    return yield* Fiber.join(fiber)
-  })
-
 /** Reads with a moving clock, since requests to one place keep a distance. */
-const read = (asset: string, window: Window) => inTime(askOnce(asset, window))
+const read = (asset: string, window: Window) => passing(askOnce(asset, window), "1 second")
 
 const shown = ({ close, high, low, open, time }: Candle) => [DateTime.formatIso(time), open, high, low, close]
 

@@ -1,7 +1,6 @@
 /** The whole way: real clients, a database, and challenges that settle by the prices of exchanges and Yahoo. */
 import { assert, it } from "@effect/vitest"
-import { DateTime, Effect, Fiber, Layer, References } from "effect"
-import { TestClock } from "effect/testing"
+import { DateTime, Effect, Layer, References } from "effect"
 import * as Ingestion from "../../src/layers/postgres/prices/PriceIngestion.ts"
 import * as Live from "../../src/layers/prices/Live.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -20,6 +19,7 @@ import {
 import { firstPage } from "../support/paging.ts"
 import { bases, hourOf, markets } from "../support/prices/markets.ts"
 import { testServices } from "../support/services.ts"
+import { passing } from "../support/waiting.ts"
 
 const noon = instant("2026-03-10T12:00:00Z")
 const eleven = plus(noon, "-1 hours")
@@ -30,15 +30,10 @@ const minutesUntil = Effect.fnUntraced(function* (last: number, first: number = 
     const start = plus(noon, `${minute} minutes`)
     const now = yield* DateTime.now
     if (DateTime.isGreaterThan(start, now)) yield* moveTo(start)
-    const fiber = yield* Effect.forkChild(
+    yield* passing(
       PriceIngestion.use(({ ingestDue, places }) => Effect.forEach(places, ingestDue)),
-      { startImmediately: true }
+      "500 millis"
     )
-    while (fiber.pollUnsafe() === undefined) {
-      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 2)))
-      yield* TestClock.adjust("500 millis")
-    }
-    yield* Fiber.join(fiber)
     yield* Scoring.use((scoring) => scoring.settleDue)
   }
 })

@@ -1,7 +1,6 @@
 /** First prints from FRED: the value published on the day, proposed once, and settled by only where that is on. */
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Redacted, References, Schema } from "effect"
-import { TestClock } from "effect/testing"
+import { Effect, Layer, Redacted, References, Schema } from "effect"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { proposeAndResolve } from "../../src/jobs/macroValues.ts"
 import * as Fred from "../../src/layers/prices/Fred.ts"
@@ -13,6 +12,7 @@ import { rowsOf } from "../support/database.ts"
 import { testServices } from "../support/services.ts"
 import { fakeServer } from "../support/log/fakeServer.ts"
 import type { Reply } from "../support/log/fakeServer.ts"
+import { passing } from "../support/waiting.ts"
 
 /** FRED's observations on loopback: every value of a period since the day on which it was published. */
 interface Vintage {
@@ -93,20 +93,10 @@ const asked = (place: Place, key: string = fredKey) => {
     passing(
       MacroSource.use((macro) => macro.firstPrint({ asset, period, unit })).pipe(
         Effect.provide(source, { local: true })
-      )
+      ),
+      "1 second"
     )
 }
-
-/** Moves the clock on, as pauses between requests need it. */
-const passing = <A, E, R>(asking: Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(asking, { startImmediately: true })
-    while (fiber.pollUnsafe() === undefined) {
-      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 3)))
-      yield* TestClock.adjust("1 second")
-    }
-    return yield* Fiber.join(fiber)
-  })
 
 it.effect.each([
   ["a change over a year, computed in that vintage and rounded as published", "% over a year", 3.3, "pc1"],
@@ -214,7 +204,7 @@ const world = (autoResolve: "on" | "off") =>
     }
   })
 
-const run = passing(proposeAndResolve)
+const run = passing(proposeAndResolve, "1 second")
 const proposals = MacroProposals.use((all) => all.waiting)
 const statusOf = ({ id }: { readonly id: string }) =>
   Effect.map(

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ConfigProvider, Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import { TestClock } from "effect/testing"
 import * as GatewayConfig from "../../src/layers/gateway/GatewayConfig.ts"
 import * as Gateway from "../../src/layers/gateway/Gateway.ts"
 import type { EndedCall, OpenCall } from "../../src/services/GatewayBilling.ts"
@@ -15,12 +14,13 @@ import { fund } from "./credit.ts"
 import { database } from "./database.ts"
 import { logSigner } from "./logSigner.ts"
 import { mailbox } from "./mailbox.ts"
-import { post, testServer } from "./server.ts"
+import { get, member, post, testServer } from "./server.ts"
 import type { RequestOptions } from "./server.ts"
 import { services } from "./services.ts"
 import { settings } from "./settings.ts"
 import { upstream } from "./upstream.ts"
 import type { UpstreamServer } from "./upstream.ts"
+import { passing, readUntil } from "./waiting.ts"
 
 /** Only the provider that this key is for may ever see it. */
 export const canary = "sk-canary-0123456789abcdef"
@@ -232,9 +232,11 @@ export const message = (key: string, body: object) =>
 
 /** Lets the test's time pass like real time, or this many times faster, for providers that hang and for pauses. */
 export const inTime = <A, E, R>(asked: Effect.Effect<A, E, R>, times = 1): Effect.Effect<A, E, R> =>
-  Effect.raceFirst(
-    asked,
-    Effect.forever(
-      Effect.andThen(TestClock.withLive(Effect.sleep("20 millis")), TestClock.adjust(20 * times))
-    )
-  )
+  passing(asked, 20 * times, 20)
+
+/** The newest call of this key; undefined without one. */
+export const newestCall = (key: string) =>
+  Effect.map(get("/api/v1/llm/usage", { token: key }), ({ json }) => member(json, "items", 0))
+
+/** The newest call once there is one: a call that nobody waits for is settled in the background. */
+export const settledCall = (key: string) => readUntil(newestCall(key), (call) => call !== undefined)

@@ -6,12 +6,12 @@ import { connect } from "node:net"
 import { Context, Effect, Layer, Predicate, Schema } from "effect"
 import { HttpServer } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
-import { TestClock } from "effect/testing"
 import { listening } from "../../src/http/DrainingServer.ts"
 import type { Timeouts } from "../../src/http/DrainingServer.ts"
 import { layer as http } from "../../src/http/server.ts"
 import { Settings } from "../../src/services/Settings.ts"
 import { noIdentityProvider, nothingSold, testServices } from "./services.ts"
+import { passing, until } from "./waiting.ts"
 
 export class TestServer extends Context.Service<
   TestServer,
@@ -136,9 +136,9 @@ export const heartbeat = () => {
       come = text
     },
     until: (count: number) =>
-      TestClock.adjust("5 seconds").pipe(
-        Effect.andThen(TestClock.withLive(Effect.sleep("5 millis"))),
-        Effect.repeat({ until: () => come.length >= count })
+      passing(
+        until(() => come.length >= count),
+        "5 seconds"
       )
   }
 }

@@ -275,8 +275,7 @@ const answer = async (server: UpstreamServer, path: string, text: string, respon
   response.writeHead(200, { "content-type": "application/json", "x-upstream": "secret", "set-cookie": "a=b" })
   if (faults["html"] !== undefined) return void response.end("<html>")
   if (faults["half"] !== undefined) {
-    response.write('{"id":')
-    return void setTimeout(() => response.destroy(), 5)
+    return void response.write('{"id":', () => response.destroy())
   }
   const whole =
     style === "openai" ? chat.whole(model, faults, server.says) : messages.whole(model, faults, server.says)
@@ -287,12 +286,6 @@ const answer = async (server: UpstreamServer, path: string, text: string, respon
 const listening = (server: Server) =>
   new Promise<number>((resolve) => {
     server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port))
-  })
-
-/** Waits until a condition outside of the test's clock holds. */
-export const until = (fact: () => boolean) =>
-  Effect.promise(async () => {
-    while (!fact()) await pause(2)
   })
 
 /** A provider that exists until the scope ends. */

@@ -15,6 +15,7 @@ import { allPages, firstPage } from "../paging.ts"
 import { revealAll } from "../loggedFixture.ts"
 import { day, hour, numbers, referenceSettlement } from "./referenceSettlement.ts"
 import type { QuestionTerms, Hour, Hours } from "./referenceSettlement.ts"
+import { readUntil } from "../waiting.ts"
 
 export const assets = ["BTC", "ETH"] as const
 type Asset = (typeof assets)[number]
@@ -122,10 +123,10 @@ const everythingEnds = Effect.gen(function* () {
     (sql) => sql`
     select count(*)::int as count from challenges where resolved_at is null and cancelled_at is null`
   )
-  while ((yield* isLeft) > 0) {
+  yield* readUntil(isLeft, (left) => {
     highest = Math.max(highest, process.memoryUsage().rss)
-    yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 20)))
-  }
+    return left === 0
+  })
   return highest
 })
 
