@@ -211,6 +211,8 @@ export interface UpstreamServer {
   says: string
   /** The number of answers that their reader cut off. */
   aborted: number
+  /** Ends the wait of each answer of a model `hold`. */
+  readonly held: Array<() => void>
   /** Accepts no connections from now on, and ends existing ones. */
   readonly kill: () => void
 }
@@ -242,6 +244,7 @@ const answer = async (server: UpstreamServer, path: string, text: string, respon
   const script = server.scripts.get(model)
   if (script !== undefined) return played(response, script[Math.min(before, script.length) - 1] ?? {})
   if (faults["wait"] !== undefined) await pause(Number(faults["wait"]))
+  if (faults["hold"] !== undefined) await new Promise<void>((resolve) => server.held.push(resolve))
   if (faults["silent"] !== undefined) return
   if (faults["status"] !== undefined && before <= Number(faults["only"] ?? Infinity)) {
     const refuses = Number(faults["refuses"] ?? Infinity)
@@ -304,6 +307,7 @@ export const upstream = Effect.acquireRelease(
     const made: UpstreamServer = {
       port: await listening(server),
       received: [],
+      held: [],
       scripts: new Map(),
       says: answerText,
       aborted: 0,

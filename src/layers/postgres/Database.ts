@@ -140,8 +140,9 @@ export const client = (url: Redacted.Redacted, options: ClientOptions = {}) =>
     })
   ).pipe(Layer.provide(Reactivity.layer))
 
-/** One connection, for the work before anything is served. */
-const oneConnection = (url: Redacted.Redacted) => client(url, { connections: 1 })
+/** One connection, for the work before anything is served, which waits longer for it than a request does. */
+const oneConnection = (url: Redacted.Redacted) =>
+  client(url, { connections: 1, maxWait: Duration.seconds(30) })
 
 export const latestMigration = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
 
