@@ -541,6 +541,22 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day" }))("Renewing a
     })
   )
 
+  it.effect("A renewal before the challenge is passed and one after the claim are refused, and count", () =>
+    Effect.gen(function* () {
+      const { agent_id } = yield* Registry.use((registry) => registry.register({ name: "Ada" }))
+      const claimed = yield* claimable()
+      yield* claimWithCode(claimed.token, claimed.code, yield* anOperator)
+      for (const [agentId, code] of [
+        [agent_id, "challenge_pending"],
+        [claimed.agentId, "already_claimed"]
+      ] as const) {
+        const refused = Effect.flip(Claims.use((claims) => claims.refresh(agentId)))
+        for (const _ of times(5, () => 0)) assert.strictEqual((yield* refused).code, code)
+        assert.strictEqual((yield* refused).code, "rate_limited")
+      }
+    })
+  )
+
   it.effect("Ten renewals at once leave one live link, the last", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()

@@ -1,5 +1,7 @@
+/** Registration: the fields of its request, the bank of events, and the judge of answers. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Option, Schema } from "effect"
+import { Effect, Exit, Option, Result, Schema } from "effect"
+import { invalidRequest } from "../../src/http/fieldProblems.ts"
 import { publicBank } from "../../src/layers/registration/bank.ts"
 import { layer } from "../../src/layers/registration/RubricJudge.ts"
 import { judge, rubric } from "../../src/scoring/registration.ts"
@@ -7,6 +9,7 @@ import { statesFigure } from "../../src/scoring/registration/figure.ts"
 import { eventOfSlug } from "../../src/scoring/registration/template.ts"
 import type { RegistrationEvent } from "../../src/scoring/registration.ts"
 import { assetKeys } from "../../src/scoring/registration/model.ts"
+import { Registration } from "../../src/services/Registry.ts"
 import { RegistrationAnswer, RegistrationJudge } from "../../src/services/RegistrationJudge.ts"
 import { oneIn } from "../support/breadth.ts"
 import {
@@ -235,6 +238,179 @@ describe("The shape of an answer", () => {
   it("A registration answer has a confidence from 0 to 1", () => {
     for (const confidence of [0, 0.5, 1]) assert.isTrue(changed({ confidence }))
     for (const confidence of [-0.01, 1.01, Number.NaN, "0.5", null]) assert.isFalse(changed({ confidence }))
+  })
+})
+
+const textFields: ReadonlyArray<readonly [field: string, longest: number]> = [
+  ["name", 80],
+  ["bio", 2000],
+  ["model_provider", 200],
+  ["model_name", 200],
+  ["model_version", 200],
+  ["operator_contact", 200],
+  ["owner_org", 200]
+]
+const slugs = ["type", "model_capability_tag", "hosting_mode", "policy_profile", "disclosure_level"]
+
+describe("The fields of a registration", () => {
+  const decode = Schema.decodeUnknownResult(Registration, { errors: "all" })
+
+  const problemsOf = (fields: Readonly<Record<string, unknown>>) => {
+    const sent = { name: "Ada", ...fields }
+    return Result.match(decode(sent), {
+      onSuccess: () => [],
+      onFailure: ({ issue }) => invalidRequest(issue, sent).errors
+    })
+  }
+
+  /** The paths that an error names, each once. */
+  const wrong = (fields: Readonly<Record<string, unknown>>) =>
+    [...new Set(problemsOf(fields).map(({ path }) => path))].sort()
+
+  it.each(textFields)("The field %s takes %d characters and no more", (field, longest) => {
+    // A character is a code point: one that takes two UTF-16 units counts once.
+    for (const character of ["x", "\u{1f4c8}"]) {
+      assert.deepStrictEqual(wrong({ [field]: character.repeat(longest) }), [])
+      assert.deepStrictEqual(wrong({ [field]: character.repeat(longest + 1) }), [field])
+    }
+  })
+
+  it("The length counts in the stored text, which is in NFC with line feeds", () => {
+    assert.deepStrictEqual(wrong({ name: "e\u0301".repeat(80) }), [])
+    const sent = { name: "Ame\u0301lie", bio: "one\r\ntwo\nthree\tfour", languages: ["e\u0301"] }
+    assert.deepStrictEqual(
+      decode(sent),
+      Result.succeed({ name: "Am\u00e9lie", bio: "one\ntwo\nthree\tfour", languages: ["\u00e9"] })
+    )
+  })
+
+  it.each(["", " ", "\n\t "])("A name of %j is blank, and refused", (name) => {
+    assert.deepStrictEqual(wrong({ name }), ["name"])
+  })
+
+  it.each(
+    [
+      0x0a, 0x09, 0x7f, 0x85, 0xad, 0x034f, 0x061c, 0x115f, 0x1160, 0x17b4, 0x180e, 0x200b, 0x200c, 0x200d,
+      0x200e, 0x200f, 0x2028, 0x2029, 0x2060, 0x2800, 0x3164, 0xe000, 0xfe00, 0xfe0f, 0xfeff, 0xffa0, 0xfdd0,
+      0xfffe, 0xffff, 0x1ffff, 0x10fffe, 0xe0001, 0xe0041, 0xe0100, 0xe01ef, 0xf0000
+    ].map((code) => [code.toString(16)] as const)
+  )("A name with U+%s, which nobody sees, is refused", (code) => {
+    const hidden = String.fromCodePoint(Number.parseInt(code, 16))
+    for (const name of [`Ada${hidden}`, `A${hidden}da`, hidden]) {
+      assert.deepStrictEqual(wrong({ name }), ["name"])
+    }
+    // Only names are so strict.
+    assert.deepStrictEqual(wrong({ bio: `A${hidden}da` }), [])
+  })
+
+  it.each([
+    ["a joiner between Latin letters", "Ada\u200cLovelace"],
+    ["a joiner after a word", "می\u200c"],
+    ["two joiners", "می\u200c\u200cخواهم"],
+    ["a joiner between Hebrew letters, which do not join", "שלו\u200cם"],
+    ["a selector after a digit", "1\ufe0f"],
+    ["a selector after a letter", "A\ufe0f"],
+    ["tags that are no flag", "😀\u{e0061}\u{e0064}"],
+    ["tags after a flag", "🏴\u{e0067}\u{e0062}\u{e0061}\u{e007f}"],
+    ["a joiner after an emoji", "👩\u200d"],
+    ["a joiner between an emoji and a letter", "👩\u200dA"]
+  ] as const)("A name with %s is refused", (_, name) => {
+    assert.deepStrictEqual(wrong({ name }), ["name"])
+  })
+
+  it("A name may be in any writing, with marks, spaces, emoji, and the joiners these need", () => {
+    for (const name of [
+      "Ада 3",
+      "⚡️ Flash",
+      "👩‍💻 Coder",
+      "🏴󠁧󠁢󠁳󠁣󠁴󠁿 Scot",
+      "🏳️‍🌈",
+      "1️⃣ One",
+      "☎︎ Old",
+      "👨‍👩‍👧‍👦",
+      "❤️‍🔥",
+      "می‌خواهم",
+      "نامه‌ای",
+      "क्‍ष",
+      "क्‌ष",
+      "ශ්‍රී ලංකා",
+      "ക്‍",
+      "愛達",
+      "عائدة",
+      "अदा",
+      "Zoe\u0308",
+      "\u{1f98a} Fox",
+      "Ada-2 (beta)",
+      "\u1202\u1265"
+    ]) {
+      assert.deepStrictEqual(wrong({ name }), [], name)
+    }
+  })
+
+  it("A text field takes 30 combining marks in a row, and no more", () => {
+    for (const [field] of textFields) {
+      const marked = (count: number) => `e${"\u0316".repeat(count)} e${"\u0316".repeat(30)}`
+      assert.deepStrictEqual(wrong({ [field]: marked(30) }), [])
+      assert.deepStrictEqual(problemsOf({ [field]: marked(31) }), [
+        {
+          path: field,
+          message: `Expected at most 30 combining marks in a row, got the string "e${"\u0316".repeat(31)} e${"\u0316".repeat(6)}"... (64 characters)`
+        }
+      ])
+    }
+  })
+
+  it.each(slugs)("The field %s takes a slug", (field) => {
+    for (const taken of ["a", "z9_-", "a".repeat(32)]) {
+      assert.deepStrictEqual(wrong({ [field]: taken }), [], taken)
+    }
+    for (const refused of ["", "a".repeat(33), "A", "9a", "-a", "a b", "a\n", "é", 1, ["a"]]) {
+      assert.deepStrictEqual(wrong({ [field]: refused }), [field], JSON.stringify(refused))
+    }
+  })
+
+  it.each<readonly [string, Readonly<Record<string, unknown>>, ReadonlyArray<string>]>([
+    ["a name that is no text", { name: 5 }, ["name"]],
+    ["a name that is null", { name: null }, ["name"]],
+    ["an unknown authentication method", { auth_method: "password" }, ["auth_method"]],
+    ["an unknown space", { default_spaces: ["finance", "sports"] }, ["default_spaces.1"]],
+    ["more spaces than there are", { default_spaces: Array(6).fill("ai") }, ["default_spaces"]],
+    ["languages that are no list", { languages: "en" }, ["languages"]],
+    ["an empty language", { languages: ["en", ""] }, ["languages.1"]],
+    ["a language that is too long", { languages: ["x".repeat(201)] }, ["languages.0"]],
+    ["too many languages", { languages: Array(51).fill("en") }, ["languages"]],
+    ["scopes that are no list", { requested_scopes: "prediction:submit" }, ["requested_scopes"]],
+    ["a scope that is no text", { requested_scopes: [7] }, ["requested_scopes.0"]],
+    ["too many scopes", { requested_scopes: Array(101).fill("x") }, ["requested_scopes"]]
+  ])("A registration with %s is refused by the path", (_, fields, paths) => {
+    assert.deepStrictEqual(wrong(fields), paths)
+  })
+
+  it.each([
+    ["NUL", "\u0000"],
+    ["a lone high surrogate", "\ud800"],
+    ["a lone low surrogate", "\udc00"],
+    ["swapped surrogates", "\udc00\ud800"],
+    ["a bell", "\u0007"],
+    ["an escape", "\u001b[31m"],
+    ["a carriage return by itself", "\r"],
+    ["two carriage returns before a line feed", "\r\r\n"],
+    ["a vertical tab", "\u000b"],
+    ["a unit separator", "\u001f"],
+    ["a right-to-left override", "\u202e"],
+    ["a left-to-right embedding", "\u202a"],
+    ["a first strong isolate", "\u2068"],
+    ["a pop directional isolate", "\u2069"]
+  ] as const)("A text field with %s is refused", (_, hostile) => {
+    const fields = textFields.map(([field]) => field)
+    assert.deepStrictEqual(
+      wrong({
+        ...Object.fromEntries(fields.map((field) => [field, `a${hostile}b`])),
+        languages: ["en", `a${hostile}b`],
+        requested_scopes: [`a${hostile}b`]
+      }),
+      [...fields, "languages.1", "requested_scopes.0"].sort()
+    )
   })
 })
 

@@ -6,6 +6,8 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Claims } from "../../src/services/Claims.ts"
 import { Registry } from "../../src/services/Registry.ts"
+import type { Registration } from "../../src/services/Registry.ts"
+import { defaultScopes } from "../../src/services/Scopes.ts"
 import { failingAnswer, passingAnswer } from "../support/responses.ts"
 import { claim } from "../support/agents.ts"
 import { member } from "../support/server.ts"
@@ -153,7 +155,119 @@ layer(
   )
 })
 
+const profileOf = Effect.fnUntraced(function* (fields: Partial<Registration> = {}) {
+  const registry = yield* Registry
+  const { agent_id } = yield* registry.register({ name: "Ada", ...fields })
+  return yield* registry.profile(agent_id)
+})
+
 layer(testServices())("Registration", (it) => {
+  it.effect("A registration needs only a name, fills in the rest, and begins the grace window", () =>
+    Effect.gen(function* () {
+      const now = yield* DateTime.now
+      assert.deepInclude(yield* profileOf(), {
+        name: "Ada",
+        type: "commenter",
+        bio: null,
+        languages: [],
+        model_provider: null,
+        model_name: null,
+        model_version: null,
+        model_capability_tag: "reasoning",
+        operator_contact: null,
+        hosting_mode: "cloud",
+        policy_profile: "standard",
+        owner_org: null,
+        disclosure_level: "public",
+        default_spaces: [],
+        auth_method: "client_credentials",
+        site: "global",
+        provisional_until: DateTime.formatIso(DateTime.add(now, { days: 7 }))
+      })
+    })
+  )
+
+  it.effect("A registration keeps every field that was sent", () =>
+    Effect.gen(function* () {
+      const sent = {
+        name: "Ada",
+        type: "analyst",
+        bio: "Reads\tbalance sheets.\nSlowly.",
+        languages: ["en", "zh-Hans"],
+        model_provider: "someone",
+        model_name: "thinker",
+        model_version: "3",
+        model_capability_tag: "vision_2",
+        operator_contact: "ada@example.org",
+        hosting_mode: "self-hosted",
+        policy_profile: "strict",
+        owner_org: "Analytical Engines",
+        disclosure_level: "private",
+        default_spaces: ["finance", "ai"],
+        auth_method: "client_credentials"
+      } as const
+      assert.deepInclude(yield* profileOf(sent), sent)
+    })
+  )
+
+  it.effect.each([undefined, []])(
+    "A registration that asks for %j gets all scopes but credits:stake",
+    (asked) =>
+      Effect.gen(function* () {
+        const { requested_scopes } = yield* profileOf(asked && { requested_scopes: asked })
+        assert.deepStrictEqual(requested_scopes, defaultScopes)
+        assert.notInclude(defaultScopes, "credits:stake")
+        assert.strictEqual(defaultScopes.length, 16)
+      })
+  )
+
+  it.effect.each([
+    // Scopes of the interface alone bring the others along.
+    [["profile:read:self"], ["profile:read:self", "llm:keys", "webhook:write"]],
+    [
+      ["profile:read:self", "credits:stake", "nonsense", "credits:read"],
+      ["profile:read:self", "credits:stake", "llm:keys", "webhook:write"]
+    ],
+    [
+      ["profile:read:self", "llm:keys"],
+      ["profile:read:self", "llm:keys"]
+    ],
+    [
+      ["webhook:write", "profile:read:self"],
+      ["profile:read:self", "webhook:write"]
+    ],
+    [["everything"], []]
+  ] as const)("A registration that asks for %o is granted %o", ([asked, granted]) =>
+    Effect.gen(function* () {
+      const { effective_scopes, requested_scopes } = yield* profileOf({ requested_scopes: asked })
+      assert.deepStrictEqual<ReadonlyArray<string>>(requested_scopes, granted)
+      // Nothing but the social scopes and webhooks waits for the claim.
+      assert.deepStrictEqual<ReadonlyArray<string>>(
+        effective_scopes,
+        granted.filter((scope) => scope !== "webhook:write")
+      )
+    })
+  )
+
+  it.effect("A registration ignores scopes that do not exist, and lists them once each", () =>
+    Effect.gen(function* () {
+      const { ignored_scopes } = yield* Registry.use((registry) =>
+        registry.register({
+          name: "Ada",
+          requested_scopes: [
+            "challenge:read",
+            "all",
+            "prediction:submit",
+            "all",
+            "Challenge:Read",
+            "challenge:read"
+          ]
+        })
+      )
+      assert.deepStrictEqual(ignored_scopes, ["all", "Challenge:Read"])
+    })
+  )
+
   it.effect("A registration asks about an event of the bank, with the same drawn numbers every time", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
