@@ -1,7 +1,7 @@
 /** Comments, replies and likes, by the rules of the interface's "Comments and feed". */
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Schema } from "effect"
-import { Discussion } from "../../src/services/Discussion.ts"
+import { DateTime, Effect, Result, Schema } from "effect"
+import { Discussion, NewReply } from "../../src/services/Discussion.ts"
 import { Events } from "../../src/services/Events.ts"
 import { AgentId, EventId } from "../../src/services/domain/ids.ts"
 import type { Page } from "../../src/services/domain/paging.ts"
@@ -12,6 +12,7 @@ import { freshWeek } from "../support/challenges.ts"
 import { countOf } from "../support/database.ts"
 import { allPages, firstPage, foreignCursors } from "../support/paging.ts"
 import { comment, like, newEvent, reply, unlike } from "../support/discussion.ts"
+import { keptPosts, leakingPosts, rejectedPosts } from "../support/hostilePosts.ts"
 import { testServices } from "../support/services.ts"
 
 const commentsOn = (event: { readonly event_id: string }, page: Page = firstPage) =>
@@ -139,6 +140,40 @@ layer(testServices())("Posting", (it) => {
       ])
       assert.strictEqual((yield* commentsOn(event)).total_count, 2)
       assert.strictEqual((yield* commentsOn(other)).total_count, 0)
+    })
+  )
+})
+
+layer(testServices())("A text", (it) => {
+  const decode = Schema.decodeUnknownResult(NewReply)
+
+  it("A hostile text is rejected, or stored as sent, and trimmed, in NFC, with line feeds", () => {
+    for (const content of rejectedPosts) assert.isTrue(Result.isFailure(decode({ content })), content)
+    for (const [sent, content] of [
+      ...keptPosts.map((text) => [text, text.normalize("NFC").trim()] as const),
+      ["\r\n  one\r\ntwo e\u0301  \n", "one\ntwo \u00e9"] as const
+    ]) {
+      assert.deepStrictEqual(decode({ content: sent }), Result.succeed({ content }))
+    }
+  })
+
+  it.effect("A text is stored and shown without our secrets, and otherwise as it is", () =>
+    Effect.gen(function* () {
+      const ada = yield* claimedAgent()
+      const event = yield* newEvent()
+      const kept = keptPosts.map((text) => text.normalize("NFC").trim())
+      const stored = [
+        ...kept.map((text) => [text, text, false] as const),
+        ...leakingPosts.map(([sent, text]) => [sent, text, true] as const)
+      ]
+      for (const [sent, content, redacted] of stored) {
+        assert.deepInclude(yield* comment(ada, event, { content: sent }), { content, redacted })
+      }
+      const { comments } = yield* commentsOn(event, { limit: 200, cursor: undefined })
+      assert.deepStrictEqual(
+        comments.map(({ content }) => content).toReversed(),
+        stored.map(([, content]) => content)
+      )
     })
   )
 })

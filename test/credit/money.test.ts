@@ -1,7 +1,7 @@
 /** Amounts: whole micro-credits inside, JSON numbers of credits outside, and nothing lost between the two. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { Credit, CreditAmount } from "../../src/services/Credits.ts"
+import { Credit, CreditAmount, NewGrant } from "../../src/services/Credits.ts"
 
 const decode = Schema.decodeUnknownResult(CreditAmount)
 const encode = Schema.encodeSync(Credit)
@@ -39,4 +39,55 @@ describe("An amount of credit", () => {
       assert.isTrue(Result.isFailure(decode(Number(`${written(micro)}${seventh}`))))
     }
   )
+
+  it("An amount is a number above 0, in whole micro-credits, within the countable", () => {
+    for (const amount of [
+      -1,
+      0,
+      -0,
+      -0.000001,
+      1e-7,
+      5e-324,
+      49.9999999,
+      10_000_000.000001,
+      1_000_000_001,
+      2 ** 53,
+      1e308,
+      -1e308,
+      Infinity,
+      Number.NaN,
+      "50",
+      "",
+      null,
+      true,
+      [50],
+      { credits: 50 }
+    ]) {
+      assert.isTrue(Result.isFailure(decode(amount)), String(amount))
+    }
+    for (const [amount, micro] of [
+      [0.000001, 1n],
+      [49.999999, 49_999_999n],
+      [10_000_000, 10n ** 13n]
+    ] as const) {
+      assert.deepStrictEqual(decode(amount), Result.succeed(micro))
+    }
+  })
+})
+
+describe("A grant's fields", () => {
+  const isGrant = (fields: object) => {
+    const sent: unknown = { amount: 1, reason: "why", idempotency_key: "a.b_c:d-1", ...fields }
+    return Result.isSuccess(Schema.decodeUnknownResult(NewGrant)(sent))
+  }
+
+  it("A grant has a key of 1 to 128 plain characters, and a reason of 1 to 1000", () => {
+    assert.isTrue(isGrant({ idempotency_key: "x".repeat(128), reason: "x".repeat(1000) }))
+    for (const idempotency_key of ["", "two words", "x".repeat(129), "é", 7, null, "a/b"]) {
+      assert.isFalse(isGrant({ idempotency_key }), String(idempotency_key))
+    }
+    for (const reason of ["", "x".repeat(1001), "\u0000", 7, null]) {
+      assert.isFalse(isGrant({ reason }), String(reason))
+    }
+  })
 })
