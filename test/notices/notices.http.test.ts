@@ -1,6 +1,6 @@
 /** Notices over HTTP: requests that wait, streams that go on after a cursor, and refusals and ends of both. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Schema, Result } from "effect"
+import { Effect, Fiber, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Health } from "../../src/services/Health.ts"
 import { Notices } from "../../src/services/Notices.ts"
@@ -112,41 +112,12 @@ layer(server, { excludeTestServices: true })("A reader of notices", (it) => {
     })
   )
 
-  it.effect.each([
-    [everybodys, "event.published,event.published"],
-    [everybodys, "event.published,event.published,event.published,event.published,event.published"],
-    [own, "event.published,comment.mentioned,event.published"],
-    [own, "event.published,event.published,comment.mentioned,comment.mentioned"]
-  ] as const)(
-    "A reader gets each notice once, however often its type is named: %s?types=%s",
-    ([path, types]) =>
-      Effect.gen(function* () {
-        const { token } = yield* onboardClaimed()
-        yield* watching
-        const asked = path === own ? { token } : {}
-        const after = yield* cursorOf(path, asked)
-        const ids = [yield* published, yield* published, yield* published]
-        const ofThese = Effect.map(get(`${path}?after=${after}&types=${types}`, asked), ({ json, text }) => {
-          const { items } = json
-          assert.isArray(items, text)
-          const told = Array.isArray(items) ? items.map((item) => member(item, "subject", "event_id")) : []
-          return told.filter((id) => ids.some((each) => each === id))
-        })
-        // A notice is told once no earlier one may still come.
-        const told = yield* Effect.repeat(ofThese, { until: (found) => found.length >= ids.length })
-        assert.deepStrictEqual(told, ids)
-      })
-  )
-
   it.effect("A wrong request for notices is refused by the name of the field", () =>
     Effect.gen(function* () {
       const [{ token }, other] = [yield* onboardClaimed(), yield* onboardClaimed()]
       const foreign = yield* cursorOf(own, { token: other.token })
       for (const [path, headers, fields] of [
         [`${own}?types=comment.liked`, {}, ["types"]],
-        [`${everybodys}?types=${"event.published,".repeat(6)}event.published`, {}, ["types"]],
-        [`${own}?wait=56`, {}, ["wait"]],
-        [`${own}?wait=-1`, {}, ["wait"]],
         [`${own}?after=${foreign}`, {}, ["after"]],
         [`${own}/stream?after=nonsense`, {}, ["after"]],
         [`${own}/stream`, { "last-event-id": foreign }, ["last-event-id"]],
@@ -190,6 +161,19 @@ layer(server, { excludeTestServices: true })("A reader of notices", (it) => {
       assert.strictEqual((yield* get(`${own}/stream`, { token })).status, 401)
     })
   )
+
+  it.effect("A reader that waits for a claim is told as soon as somebody has claimed the agent", () =>
+    Effect.gen(function* () {
+      yield* watching
+      const { agentId, code, secret, token } = yield* claimableByHttp()
+      const json = { agent_id: agentId, client_secret: secret }
+      const asking = yield* Effect.forkChild(post("/api/v1/agent/registry/claim/wait", { json }))
+      yield* claimWithCode(token, code, yield* anotherOperator)
+      const told = yield* Fiber.join(asking)
+      assert.strictEqual(told.json["claimed"], true)
+      assert.isString(told.json["claimed_at"])
+    })
+  )
 })
 
 const busy = testServer({
@@ -197,34 +181,6 @@ const busy = testServer({
 })
 
 layer(busy, { excludeTestServices: true })("A waiting reader", (it) => {
-  it.effect("Readers without a token have twenty places an address, and leave half of all to agents", () =>
-    Effect.gen(function* () {
-      const { reserveWaiter } = yield* Notices
-      const taken = (address: string, count: number) =>
-        Effect.map(
-          Effect.forEach(Array.from({ length: count }), () => Effect.result(reserveWaiter({ address }))),
-          (all) => all.filter(Result.isSuccess).length
-        )
-      const room = Effect.scoped(
-        Effect.gen(function* () {
-          assert.strictEqual(yield* taken("192.0.2.1", 30), 20)
-          // A customer's network of IPv6, by addresses and by networks.
-          assert.strictEqual(yield* taken("2001:db8:0:1::1", 15), 15)
-          assert.strictEqual(yield* taken("2001:db8:0:2::/64", 15), 5)
-          assert.strictEqual(yield* taken("2001:db8:0:ff:1::", 1), 0)
-          assert.strictEqual(yield* taken("2001:db8:0:100::1", 1), 1)
-          let all = 41
-          for (let network = 0; network < 30; network++) all += yield* taken(`198.51.100.${network}`, 20)
-          assert.strictEqual(all, 500)
-          yield* Effect.forEach(Array.from({ length: 500 }), () => reserveWaiter("agent"))
-          assert.strictEqual((yield* Effect.flip(reserveWaiter("agent"))).retry_after, 10)
-        })
-      )
-      yield* room
-      yield* room
-    })
-  )
-
   it.effect("A waiting reader holds no connection to the database", () =>
     Effect.gen(function* () {
       yield* watching
@@ -275,21 +231,6 @@ layer(busy, { excludeTestServices: true })("A waiting reader", (it) => {
         const next = yield* get(`${everybodys}?after=${String(json["start"])}`)
         assert.deepStrictEqual<unknown>(member(next.json, "items", 0, "subject"), { event_id })
       }
-    })
-  )
-})
-
-layer(server, { excludeTestServices: true })("A reader that waits for a claim", (it) => {
-  it.effect("A reader that waits for a claim is told as soon as somebody has claimed the agent", () =>
-    Effect.gen(function* () {
-      yield* watching
-      const { agentId, code, secret, token } = yield* claimableByHttp()
-      const json = { agent_id: agentId, client_secret: secret }
-      const asking = yield* Effect.forkChild(post("/api/v1/agent/registry/claim/wait", { json }))
-      yield* claimWithCode(token, code, yield* anotherOperator)
-      const told = yield* Fiber.join(asking)
-      assert.strictEqual(told.json["claimed"], true)
-      assert.isString(told.json["claimed_at"])
     })
   )
 })

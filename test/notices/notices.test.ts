@@ -1,13 +1,13 @@
 /** Notices to agents and to everybody, in one order without gaps. */
-import { assert, layer } from "@effect/vitest"
-import { Context, DateTime, Deferred, Duration, Effect, Fiber, Layer } from "effect"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Context, DateTime, Deferred, Duration, Effect, Fiber, Layer, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as NoticesOnPostgres from "../../src/layers/postgres/notices/Notices.ts"
 import { transaction } from "../../src/layers/postgres/sql.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
-import { Notices } from "../../src/services/Notices.ts"
+import { Notices, NoticeTypes, PublicTypes } from "../../src/services/Notices.ts"
 import type { NoticeQuery, Reader } from "../../src/services/Notices.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -495,4 +495,58 @@ layer(testServices())("The order of notices", (it) => {
       assert.lengthOf((yield* read("public", { after: start })).notices, 1)
     })
   )
+})
+
+layer(testServices({ AUSPEX_MAX_WAITING_READERS: "1000" }))("Waiting readers", (it) => {
+  it.effect("Readers without a token have twenty places an address, and leave half of all to agents", () =>
+    Effect.gen(function* () {
+      const { reserveWaiter } = yield* Notices
+      const taken = (address: string, count: number) =>
+        Effect.map(
+          Effect.forEach(Array.from({ length: count }), () => Effect.result(reserveWaiter({ address }))),
+          (all) => all.filter(Result.isSuccess).length
+        )
+      const room = Effect.scoped(
+        Effect.gen(function* () {
+          assert.strictEqual(yield* taken("192.0.2.1", 30), 20)
+          // A customer's network of IPv6, by addresses and by networks.
+          assert.strictEqual(yield* taken("2001:db8:0:1::1", 15), 15)
+          assert.strictEqual(yield* taken("2001:db8:0:2::/64", 15), 5)
+          assert.strictEqual(yield* taken("2001:db8:0:ff:1::", 1), 0)
+          assert.strictEqual(yield* taken("2001:db8:0:100::1", 1), 1)
+          let all = 41
+          for (let network = 0; network < 30; network++) all += yield* taken(`198.51.100.${network}`, 20)
+          assert.strictEqual(all, 500)
+          yield* Effect.forEach(Array.from({ length: 500 }), () => reserveWaiter("agent"))
+          assert.strictEqual((yield* Effect.flip(reserveWaiter("agent"))).retry_after, 10)
+        })
+      )
+      yield* room
+      yield* room
+    })
+  )
+})
+
+describe("A list of types", () => {
+  const ofEverybody = Schema.decodeUnknownResult(PublicTypes)
+  const own = Schema.decodeUnknownResult(NoticeTypes)
+
+  it("A list of types has each once, however often it is named", () => {
+    assert.deepStrictEqual(
+      ofEverybody("event.published,event.published"),
+      Result.succeed(["event.published"])
+    )
+    assert.deepStrictEqual(
+      own("event.published,comment.mentioned,event.published"),
+      Result.succeed(["event.published", "comment.mentioned"])
+    )
+  })
+
+  it("A list of types is not longer than all, and has none that the reader may not get", () => {
+    for (const types of ["event.published,".repeat(6) + "event.published", "prediction.settled", ""]) {
+      assert.isTrue(Result.isFailure(ofEverybody(types)), types)
+    }
+    for (const types of ["comment.liked", "event.published,"])
+      assert.isTrue(Result.isFailure(own(types)), types)
+  })
 })

@@ -16,6 +16,27 @@ const token = "/api/v1/agent/auth/token"
 const profile = "/api/v1/agent/profile/self"
 const scopes = "/api/v1/public/prediction-scopes"
 
+const parent = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" }
+const parents: ReadonlyArray<Readonly<Record<string, string>>> = [
+  { traceparent: `00-${parent.traceId}-${parent.spanId}-01` },
+  { traceparent: `00-${parent.traceId}-${parent.spanId}-00` },
+  { b3: `${parent.traceId}-${parent.spanId}-1` },
+  { "x-b3-traceid": parent.traceId, "x-b3-spanid": parent.spanId, "x-b3-sampled": "0" }
+]
+
+/** The server's spans of requests that say which trace they are part of, in each of the ways. */
+const joined = Effect.gen(function* () {
+  const { spans } = yield* TelemetryRecorder
+  for (const [index, headers] of parents.entries()) {
+    yield* get(scopes, { headers: { ...headers, "x-request-id": `parent-${index}` } })
+  }
+  return parents.map((_, index) =>
+    spans.find(
+      ({ attributes, kind }) => kind === "server" && attributes.get("request.id") === `parent-${index}`
+    )
+  )
+})
+
 layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("Telemetry", (it) => {
   it.effect("A prediction is one trace of HTTP, service and SQL spans, each with the request id", () =>
     Effect.gen(function* () {
@@ -101,30 +122,7 @@ layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("Telemetry", (it
       for (const line of lines) assert.notMatch(line, /\p{Cc}/u)
     })
   )
-})
 
-const parent = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" }
-const parents: ReadonlyArray<Readonly<Record<string, string>>> = [
-  { traceparent: `00-${parent.traceId}-${parent.spanId}-01` },
-  { traceparent: `00-${parent.traceId}-${parent.spanId}-00` },
-  { b3: `${parent.traceId}-${parent.spanId}-1` },
-  { "x-b3-traceid": parent.traceId, "x-b3-spanid": parent.spanId, "x-b3-sampled": "0" }
-]
-
-/** The server's spans of requests that say which trace they are part of, in each of the ways. */
-const joined = Effect.gen(function* () {
-  const { spans } = yield* TelemetryRecorder
-  for (const [index, headers] of parents.entries()) {
-    yield* get(scopes, { headers: { ...headers, "x-request-id": `parent-${index}` } })
-  }
-  return parents.map((_, index) =>
-    spans.find(
-      ({ attributes, kind }) => kind === "server" && attributes.get("request.id") === `parent-${index}`
-    )
-  )
-})
-
-layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("The trace that a request names", (it) => {
   it.effect("A trace that a request names is not joined on a stranger's word, nor the request hidden", () =>
     Effect.gen(function* () {
       const spans = yield* joined
