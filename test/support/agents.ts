@@ -16,7 +16,7 @@ import type { EmailAddress } from "../../src/services/domain/emails.ts"
 import { AgentId, OperatorId } from "../../src/services/domain/ids.ts"
 import { Mailbox, linksIn } from "./mailbox.ts"
 import { passingAnswer } from "./responses.ts"
-import { post } from "./server.ts"
+import { post } from "./requests.ts"
 import { formsOf, makeVisitor } from "./visitor.ts"
 import type { Visitor } from "./visitor.ts"
 

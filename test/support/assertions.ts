@@ -5,7 +5,7 @@ import { Clock, Effect, Schema } from "effect"
 import { Settings } from "../../src/services/Settings.ts"
 import { IssuedToken, tokenPath } from "../../src/services/Tokens.ts"
 import { pass, register } from "./agents.ts"
-import { post } from "./server.ts"
+import { post } from "./requests.ts"
 
 export const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 

@@ -12,7 +12,7 @@ import type { NewChallenge, NewMacroChallenge, NewPriceEvent } from "../../src/s
 import type { NewAnswer } from "../../src/services/domain/Answer.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import { OwedUses } from "../../src/services/RateLimiter.ts"
-import { post } from "./server.ts"
+import { post } from "./requests.ts"
 import { testAdminToken } from "./settings.ts"
 
 /** A Monday. Tests of a block share one clock, which only moves forwards: each test begins in a week of its own. */

@@ -13,7 +13,7 @@ import { chromium } from "playwright-core"
 import type { Browser, BrowserContextOptions, LaunchOptions, Page } from "playwright-core"
 import { inject } from "vitest"
 import { until } from "./process.ts"
-import { TestServer } from "./server.ts"
+import { TestServer } from "./requests.ts"
 
 export class Chromium extends Context.Service<Chromium, Browser>()("auspex/test/Chromium") {}
 

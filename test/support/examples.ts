@@ -1,6 +1,6 @@
 /** Recorded calls, as the published document shows them. */
 import { Predicate } from "effect"
-import { member } from "./server.ts"
+import { member } from "./requests.ts"
 
 /** Replacements of secrets and of values that are shown once. */
 const hidden: Readonly<Record<string, string>> = {

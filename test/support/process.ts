@@ -14,7 +14,7 @@ import { inject } from "vitest"
 import { superuser } from "../../src/layers/embedded/Cluster.ts"
 import { testLogKey } from "./logSigner.ts"
 import { removed } from "./scratch.ts"
-import { TestServer } from "./server.ts"
+import { TestServer } from "./requests.ts"
 import { testAdminToken, testTokenSecret } from "./settings.ts"
 
 /** The project's own folder. */

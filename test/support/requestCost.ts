@@ -2,8 +2,8 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { Effect } from "effect"
-import { get } from "./server.ts"
-import type { Answer, TestServer } from "./server.ts"
+import { get } from "./requests.ts"
+import type { Answer, TestServer } from "./requests.ts"
 
 type Request = Effect.Effect<Answer, never, TestServer>
 

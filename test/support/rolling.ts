@@ -19,7 +19,7 @@ import {
   whenReady
 } from "./process.ts"
 import type { Auspex, Start } from "./process.ts"
-import { member } from "./server.ts"
+import { member } from "./requests.ts"
 
 export interface Rolled {
   /** Requests without an answer, or with a fault. */

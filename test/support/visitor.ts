@@ -1,7 +1,7 @@
 /** A person with a browser, as far as HTTP goes: it keeps cookies, finds forms in pages and sends them as browsers do. */
 import { Effect } from "effect"
-import { send } from "./server.ts"
-import type { Answer, RequestOptions } from "./server.ts"
+import { send } from "./requests.ts"
+import type { Answer, RequestOptions } from "./requests.ts"
 
 export interface Form {
   readonly action: string

@@ -6,8 +6,8 @@ import { onboard, onboardClaimed, register } from "../agents.ts"
 import { freshWeek, newChallenge, newMacro, newPriceEvent } from "../challenges.ts"
 import { creditFor } from "../credit.ts"
 import { comment, newEvent, reply } from "../discussion.ts"
-import { member, post, send } from "../server.ts"
-import type { Answer } from "../server.ts"
+import { member, post, send } from "../requests.ts"
+import type { Answer } from "../requests.ts"
 import { testAdminToken } from "../settings.ts"
 
 /** In a call, `<gold>` is the id of the challenge on gold, and so on. */
