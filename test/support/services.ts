@@ -6,16 +6,19 @@ import * as Gateway from "../../src/layers/gateway/Gateway.ts"
 import * as IdentityProvider from "../../src/layers/openid/IdentityProvider.ts"
 import { servicesWith } from "../../src/layers/postgres/layer.ts"
 import * as Payments from "../../src/layers/postgres/credit/Payments.ts"
-import { publicBank } from "../../src/layers/registration/bank.ts"
 import * as RubricJudge from "../../src/layers/registration/RubricJudge.ts"
 import * as PaymentProvider from "../../src/layers/stripe/PaymentProvider.ts"
+import { RegistrationJudge } from "../../src/services/RegistrationJudge.ts"
 import { database, poolOn } from "./database.ts"
 import { logSigner } from "./logSigner.ts"
 import { mailbox } from "./mailbox.ts"
+import { templates } from "./registrationEvents.ts"
 import { settings } from "./settings.ts"
 
-/** All services; rules judge answers to the public bank of registration events. */
-export const services = servicesWith(Layer.orDie(RubricJudge.layer(publicBank)))
+/** All services; rules judge answers to the public bank of registration events, which is read once for all layers. */
+export const services = servicesWith(
+  Layer.succeed(RegistrationJudge, RegistrationJudge.of(RubricJudge.make(templates)))
+)
 
 /** The gateway over composed services: it serves the models of this file, or nothing. */
 export const gatewayOf = (file: Option.Option<string> = Option.none()) =>
