@@ -2,14 +2,11 @@
 /** One embedded PostgreSQL for the whole run, with a migrated template that every test database is copied from. */
 import { spawnSync } from "node:child_process"
 import { createHash, randomInt } from "node:crypto"
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync } from "node:fs"
+import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, renameSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Exit, Redacted, Scope } from "effect"
-import { SqlClient } from "effect/sql"
 import type { TestProject } from "vitest/node"
 import * as EmbeddedPostgres from "../../src/layers/embedded/EmbeddedPostgres.ts"
-import * as Database from "../../src/layers/postgres/Database.ts"
-import { followingTestClock } from "./databaseTime.ts"
 import { removed, scratchDirectory } from "./scratch.ts"
 
 declare module "vitest" {
@@ -34,6 +31,8 @@ const impatient = {
   synchronous_commit: "off",
   full_page_writes: "off",
   max_connections: "300",
+  // Making and dropping a database looks through all of them.
+  shared_buffers: "64MB",
   // More iterations make a password hard to guess, but each of thousands of connections slow.
   scram_iterations: "1"
 }
@@ -53,7 +52,7 @@ const sources = [
   "src/layers/embedded/*.ts",
   "src/layers/postgres/{Database,connection}.ts",
   "src/layers/postgres/schema/**/*.ts",
-  "test/support/{databaseTime,globalSetup}.ts"
+  "test/support/{databaseTime,globalSetup,template}.ts"
 ]
 
 /** Where the cluster of these files is kept for the next runs of this account. */
@@ -62,56 +61,46 @@ const keptCluster = () => {
   for (const path of globSync(sources, { cwd: project }).sort()) {
     hash.update(path).update(readFileSync(join(project, path)))
   }
-  return join(clusters, hash.digest("hex").slice(0, 16))
+  return join(clusters, `${hash.digest("hex").slice(0, 16)}.tar`)
 }
 
-/** Copies a folder with its owners and modes; another run may remove it meanwhile. */
-const copied = (from: string, to: string) => {
-  if (existsSync(from) && spawnSync("cp", ["-a", from, to]).status === 0) return true
-  removed(to)
+const tar = (...words: ReadonlyArray<string>) => spawnSync("tar", words).status === 0
+
+/** Unpacks the kept cluster, if there is one; another run may remove it meanwhile. */
+const unpacked = (kept: string, dataDir: string) => {
+  mkdirSync(dataDir)
+  if (existsSync(kept) && tar("-xpf", kept, "-C", dataDir)) return true
+  removed(dataDir)
   return false
 }
 
-/** Keeps this cluster in place of those of other files. */
+/** Keeps this cluster in place of those of other files: an archive, since two thousand files take longer to read. */
 const keep = (dataDir: string, kept: string) => {
   // A copy would name the cluster of the original.
   if (existsSync(join(dataDir, "postgres-location"))) return
   removed(clusters)
   mkdirSync(clusters, { recursive: true })
+  // The archive has the cluster's password.
+  chmodSync(clusters, 0o700)
   const unfinished = `${kept}.new-${process.pid}`
-  if (!copied(dataDir, unfinished)) return
+  if (!tar("-cf", unfinished, "-C", dataDir, ".")) return removed(unfinished)
   try {
     renameSync(unfinished, kept)
   } catch {
-    // Another run has kept the same.
-    removed(unfinished)
+    // Another run has removed it, to keep its own.
   }
 }
 
 const started = (dataDir: string) => EmbeddedPostgres.start({ dataDir, settings: impatient })
 
-/** Makes a cluster with the migrated template, and stops it again. */
-const makeTemplate = Effect.fnUntraced(function* (dataDir: string) {
-  const { ownerUrl, url } = yield* started(dataDir)
-  const create = SqlClient.SqlClient.use((sql) => sql`create database ${sql(templateDatabase)}`)
-  yield* Effect.provide(create, Database.client(ownerUrl))
-  const template = new URL(Redacted.value(ownerUrl))
-  template.pathname = `/${templateDatabase}`
-  const templateUrl = Redacted.make(template.href)
-  yield* Database.migrate({
-    url: templateUrl,
-    site: "global",
-    runsAs: new URL(Redacted.value(url)).username
-  })
-  yield* Effect.provide(followingTestClock, Database.client(templateUrl))
-}, Effect.scoped)
-
 export default async function setup(vitest: TestProject) {
   const scratch = scratchDirectory()
   const dataDir = join(scratch, "postgres")
   const kept = keptCluster()
-  if (!copied(kept, dataDir)) {
-    await Effect.runPromise(makeTemplate(dataDir))
+  if (!unpacked(kept, dataDir)) {
+    // Most runs need none of the modules that migrate.
+    const { makeTemplate } = await import("./template.ts")
+    await Effect.runPromise(Effect.scoped(Effect.flatMap(started(dataDir), makeTemplate(templateDatabase))))
     keep(dataDir, kept)
   }
   const scope = Scope.makeUnsafe()
