@@ -6,6 +6,7 @@ import { TestClock } from "effect/testing"
 import { readAssertion } from "../../src/layers/keys/assertion.ts"
 import { Tokens } from "../../src/services/Tokens.ts"
 import { askForToken, onboard, register } from "../support/agents.ts"
+import { oneIn } from "../support/breadth.ts"
 import { countOf } from "../support/database.ts"
 import {
   askByAssertion,
@@ -69,7 +70,7 @@ layer(testServer())("An assertion", (it) => {
       ]
       assert.isAtLeast(cases.length, 120)
       const taken = yield* Effect.filter(
-        cases,
+        oneIn(8, cases),
         ({ assertion, parameters }) =>
           Effect.map(askByAssertion(agentId, assertion, parameters), (answer) => !isProperRefusal(answer)),
         { concurrency: 8 }

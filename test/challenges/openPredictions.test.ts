@@ -400,8 +400,11 @@ layer(server)("An open prediction", (it) => {
         ...knownToAll,
         challenge_id: [...challenges, pool, event].map(({ id }) => id),
         agent_id: [...victims.map(({ agentId }) => agentId), spy.agentId],
-        commit: theirs.map(({ commit }) => commit),
-        leaf_index: theirs.map((_, place) => String(place)),
+        commit: oneIn(4, theirs).map(({ commit }) => commit),
+        leaf_index: oneIn(
+          4,
+          theirs.map((_, place) => String(place))
+        ),
         comment_id: [yield* commentBy(spy.token, "opec")],
         webhook_id: [yield* webhookBy(spy.token)]
       }
@@ -516,7 +519,7 @@ layer(server)("Polling of public data around a single prediction", (it) => {
       const known: Known = {
         ...knownToAll,
         challenge_id: [challenge, pool, barrier].map(({ id }) => id),
-        agent_id: [...agents, spy].map(({ agentId }) => agentId),
+        agent_id: [...oneIn(3, agents), spy].map(({ agentId }) => agentId),
         commit: ["0".repeat(64)],
         leaf_index: ["0"],
         comment_id: [yield* commentBy(spy.token, "opec")],

@@ -19,6 +19,7 @@ import {
   forecastsOn,
   stakeOn
 } from "../support/credit.ts"
+import { oneIn } from "../support/breadth.ts"
 import { times } from "../support/concurrently.ts"
 import { asOwner } from "../support/database.ts"
 import { testServices } from "../support/services.ts"
@@ -239,7 +240,7 @@ const findsEach = Effect.fnUntraced(function* (
   yield* unguarded(tables)
   assert.deepStrictEqual(yield* findings, [])
   const unnamed: Array<string> = []
-  for (const [template, finding] of tampering) {
+  for (const [template, finding] of oneIn(4, tampering)) {
     const change = template.replaceAll(/\{(\w+)\}/g, (_, name) => ids[String(name)] ?? "")
     yield* asOwner(sql`${sql.literal(change)}`)
     const found = yield* findings

@@ -162,7 +162,7 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
   it.effect("A read scans no growing table, and reads few rows and pages for a page of any list", () =>
     Effect.gen(function* () {
       const { reads } = yield* Grown
-      for (const read of oneIn(3, reads)) {
+      for (const read of oneIn(8, reads)) {
         const statements = yield* Effect.forEach(read.sent, (statement) =>
           lookedAt(statement, isSearch(read) ? searchPlanning : {})
         )

@@ -29,6 +29,7 @@ import {
   plus,
   submit
 } from "../support/challenges.ts"
+import { breadth } from "../support/breadth.ts"
 import { credits, fund, ledgerFindings } from "../support/credit.ts"
 import { times } from "../support/concurrently.ts"
 import { completeLog } from "../support/logbook.ts"
@@ -345,13 +346,14 @@ layer(testServer({ environment: generous }))("Any number in any field that the d
         yield* fund(`agent:${agentId}`, 1000)
       }
       const extremes = [...tiny, ...odd, ...large, 1e308, -1e308, -1, 2 ** 53, 1e-7, 1 + 2 ** -52, 0.5]
+      const draws = breadth([undefined, extremes], [undefined, extremes, extremes, extremes])
       const answered = new Map<number, number>()
       const staked = new Map<number, number>()
       for (const each of world.asked) {
         yield* send(each, honest, each.answer)
         for (const form of Object.values(forms)) {
           for (const path of numbersIn(form)) {
-            for (const numbers of [undefined, extremes, extremes, extremes]) {
+            for (const numbers of draws) {
               const by = numbers?.[Math.floor(uniform() * numbers.length)]
               const { token } = agents[Math.floor(uniform() * agents.length)] ?? { token: "" }
               const answer = yield* post(`/api/v1/eval/challenges/${each.question.id}/predict`, {
