@@ -13,14 +13,14 @@ import {
 import type { MailOutcome, Urgency } from "../../services/Mailer.ts"
 import { Settings } from "../../services/Settings.ts"
 import { encryption } from "../crypto/encryption.ts"
+import { doublingPause } from "./retryPause.ts"
 import { mailUrgency } from "./schema/operations.ts"
 import { boundTime, boundNow, execute, findAll, findOption, intervalOf, timestamp } from "./sql.ts"
 
 /** A lease is longer than a send that times out. */
 const lease = Duration.minutes(1)
 const timeout = Duration.seconds(30)
-const firstPause = Duration.seconds(30)
-const maxPause = Duration.hours(1)
+const pauses = { first: Duration.seconds(30), max: Duration.hours(1) }
 /** Rows of sent and failed mails are kept this long for those who look for a lost mail. */
 const retention = Duration.days(7)
 const maxError = 500
@@ -60,10 +60,6 @@ const Waiting = Schema.Struct({
   count: Schema.Int,
   created_at: Schema.DateTimeUtcFromDate
 })
-
-/** The pause doubles after every attempt. */
-const pauseAfter = (attempts: number): Duration.Duration =>
-  Duration.min(Duration.times(firstPause, 2 ** Math.min(attempts - 1, 20)), maxPause)
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -139,7 +135,7 @@ const make = Effect.gen(function* () {
     }
     // A clock that is ahead gives up no mail whose link still lives.
     const now = yield* boundNow(sql)
-    const next = DateTime.addDuration(now, pauseAfter(mail.attempts))
+    const next = DateTime.addDuration(now, doublingPause(mail.attempts, pauses))
     const { permanent, reason } = failure.value
     const error = reason.replaceAll("\0", "").slice(0, maxError)
     if (permanent || DateTime.isGreaterThanOrEqualTo(next, mail.expires_at)) {

@@ -16,6 +16,7 @@ import { ExchangeFailed, makePost } from "../../witness/boundedPost.ts"
 import { addCheckpoint, parseWitnessKey } from "../../witness/cosignature.ts"
 import type { Witness } from "../../witness/cosignature.ts"
 import { askTimeStamp, nonceOf } from "../../witness/timeStamp.ts"
+import { doublingPause } from "../retryPause.ts"
 import { boundTime, boundNow, execute, findAll, findOption, intervalOf, timestamp } from "../sql.ts"
 import { consistencyProof } from "./proofs.ts"
 
@@ -32,10 +33,9 @@ const textOf = (note: string): string => Option.getOrThrow(parseNote(note)).text
 
 /** A request holds its row for this long, even if its replica dies; an exchange ends sooner. */
 const lease = Duration.minutes(1)
-const firstPause = Duration.seconds(5)
-const maxPause = Duration.minutes(10)
+const pauses = { first: Duration.seconds(5), max: Duration.minutes(10) }
 /** The maximum Retry-After that is honoured. */
-const maxWait = Duration.hours(1)
+const maxRetryAfter = Duration.hours(1)
 
 const attempts = Metric.counter("log_attestations_total", {
   description: "Checkpoints taken to witnesses and to the time stamp authority, by attestor and outcome",
@@ -53,12 +53,9 @@ const Turn = Schema.Struct({
 /** The checkpoint to submit, and the state of the row. */
 export type Turn = typeof Turn.Type
 
-/** The delay doubles after every failure, and is at least its Retry-After. */
+/** The pause is at least the Retry-After of the last failure. */
 const pauseAfter = (failures: number, { retryAfter = Duration.zero }: ExchangeFailed): Duration.Duration =>
-  Duration.max(
-    Duration.min(Duration.times(firstPause, 2 ** Math.min(failures, 10)), maxPause),
-    Duration.min(retryAfter, maxWait)
-  )
+  Duration.max(doublingPause(failures, pauses), Duration.min(retryAfter, maxRetryAfter))
 
 export const makeExchange = Effect.fnUntraced(function* (name: string) {
   const sql = yield* SqlClient.SqlClient
@@ -103,7 +100,7 @@ export const makeExchange = Effect.fnUntraced(function* (name: string) {
   const failed = Effect.fnUntraced(function* (taken: Turn, failure: ExchangeFailed) {
     const { reason } = failure
     const now = yield* boundNow(sql)
-    const due = DateTime.addDuration(now, pauseAfter(taken.failures, failure))
+    const due = DateTime.addDuration(now, pauseAfter(taken.failures + 1, failure))
     yield* execute(sql`
       update log_witnesses set failures = failures + 1, failure = ${reason}, due_at = ${timestamp(due)}
        where witness = ${name}`)
