@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { PredictionValues } from "../../../services/domain/Prediction.ts"
 import { Charts, ConfidenceBucket, PricePoint, TrackDay } from "../../../services/Charts.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
-import { floatOf, submittedColumns, valuesOf } from "./challengeRows.ts"
+import { floatOf, impliedProbability, submittedColumns, valuesOf } from "./challengeRows.ts"
 import { latestSettlement } from "../latestSettlement.ts"
 import { arrayParam, findAll, isoTimestamp, timestamp } from "../sql.ts"
 
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
     const rows = yield* trackRows(sql`
       with scored as (
         select t.day::text as day, s.score::float8 as score, s.is_correct,
-               (1 + ${floatOf(sql, "p.confidence")}) / 2 as probability, least(9, floor(5 + 5 * p.confidence))::int as tenth
+               ${impliedProbability(sql, floatOf(sql, "p.confidence"))} as probability, least(9, floor(5 + 5 * p.confidence))::int as tenth
           from (
             -- Sorted here already, so that scores are looked up only until enough are found.
             select * from (

@@ -1,7 +1,7 @@
 /** SQL that statements about challenges of every type share. */
 import { Duration } from "effect"
 import type { DateTime } from "effect"
-import type { SqlClient } from "effect/sql"
+import type { SqlClient, Statement } from "effect/sql"
 import { yesNoKinds } from "../../../scoring/kinds/facts.ts"
 import type { AnyStatus } from "../../../services/domain/Challenge.ts"
 import { timestamp, isoTimestamp } from "../sql.ts"
@@ -84,6 +84,16 @@ export const floatOf = (sql: SqlClient.SqlClient, number: string) => atLeast(sql
 
 /** A factor as a double: the product of two factors is still a double. */
 export const factorOf = (sql: SqlClient.SqlClient, number: string) => atLeast(sql, number, "1e-150")
+
+/** The probability that a confidence gives to the answered direction, as `oddsOf` (scoring/reference.ts) computes it. */
+export const impliedProbability = (sql: SqlClient.SqlClient, confidence: Statement.Fragment) =>
+  sql`(1 + ${confidence}) / 2`
+/** The probability that a confidence leaves to each other direction. */
+export const impliedRest = (
+  sql: SqlClient.SqlClient,
+  confidence: Statement.Fragment,
+  otherDirections: number
+) => sql`(1 - ${confidence}) / 2 / ${sql.literal(String(otherDirections))}`
 
 /** The columns of `PredictionValues`, of a prediction `p`. */
 export const valuesOf = (sql: SqlClient.SqlClient) => sql`

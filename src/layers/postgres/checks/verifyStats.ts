@@ -83,6 +83,7 @@ export const verifyStats = Effect.gen(function* () {
           expected as (
             select distinct on (p.challenge_id, p.agent_id) p.challenge_id, l.version, p.agent_id, p.revision,
                    p.direction = l.result as is_correct,
+                   -- The check does not trust settlement/scores.ts, so it has the formula of the score again.
                    case when p.direction = l.result then 50 + 50 * p.confidence else 50 - 50 * p.confidence end as score
               from latest l join predictions p on p.challenge_id = l.challenge_id
              where p.direction is not null

@@ -19,7 +19,14 @@ import {
   referenceSkill
 } from "../../../scoring/reference.ts"
 import type { Reference } from "../../../scoring/reference.ts"
-import { factorOf, floatOf, submittedColumns, submittedValues } from "../challenges/challengeRows.ts"
+import {
+  factorOf,
+  floatOf,
+  impliedProbability,
+  impliedRest,
+  submittedColumns,
+  submittedValues
+} from "../challenges/challengeRows.ts"
 import { stepFor } from "../challenges/reference.ts"
 import type { SettledReference } from "../challenges/reference.ts"
 
@@ -65,8 +72,8 @@ const withSkill = (
                   (name) => sql`
                     case when submitted is not null
                          then coalesce(${factorOf(sql, `(submitted -> 'probabilities' ->> '${name}')::numeric`)}, 0)
-                         when direction = ${name} then (1 + c) / 2
-                         else (1 - c) / ${isBinary ? 2 : 4}::int end as ${sql(name)}`
+                         when direction = ${name} then ${impliedProbability(sql, sql.literal("c"))}
+                         else ${impliedRest(sql, sql.literal("c"), names.length - 1)} end as ${sql(name)}`
                 )}
                   from (select p.*, ${floatOf(sql, "p.confidence")} as c from (${answers}) p offset 0) p
                 offset 0) p

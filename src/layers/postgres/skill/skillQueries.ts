@@ -32,6 +32,7 @@ import {
   skillOf,
   skillSums
 } from "../settlement/leaderboard.ts"
+import { impliedProbability } from "../challenges/challengeRows.ts"
 import { latestSettlement } from "../latestSettlement.ts"
 import { findAll, findOption, isoTimestamp, timestamp } from "../sql.ts"
 
@@ -45,7 +46,7 @@ const answersOf = (sql: SqlClient.SqlClient, agentId: AgentId, now: DateTime.Utc
   select p.challenge_id, t.day, p.received_at, p.direction, s.is_correct, s.reference_skill as skill, s.bounded_skill as bounded,
          -- A vector that an earlier program has scored is left out: its confidence is not the probability of its
          -- direction.
-         coalesce(s.probability, case when p.form is null then (1 + p.confidence) / 2 end) as stated
+         coalesce(s.probability, case when p.form is null then ${impliedProbability(sql, sql.literal("p.confidence"))} end) as stated
     from (
       select distinct on (challenge_id) newest.*
         from (
