@@ -14,14 +14,14 @@ import { CommandFailed } from "../client/connection.ts"
 import { answerTo } from "./answers.ts"
 
 /** The unit is seconds; a longer wait is reported instead. */
-const maxWait = 30
+const maxRetryAfter = 30
 
-/** Waits for Retry-After, up to `maxWait`. */
+/** Waits for Retry-After, up to `maxRetryAfter`. */
 const withRetryAfter = (client: HttpClient.HttpClient): HttpClient.HttpClient =>
   HttpClient.transform(client, (send) =>
     Effect.flatMap(send, (response) => {
       const seconds = countIn(response.headers["retry-after"])
-      return response.status === 429 && seconds !== undefined && seconds <= maxWait
+      return response.status === 429 && seconds !== undefined && seconds <= maxRetryAfter
         ? Effect.delay(send, Duration.seconds(seconds))
         : Effect.succeed(response)
     })

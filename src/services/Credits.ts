@@ -73,7 +73,8 @@ export type CreditTransaction = typeof CreditTransaction.Type
 
 export const CreditTransactions = pageSchema(CreditTransaction)
 
-export const IdempotencyKey = Schema.String.check(
+/** A key of a grant or top-up: one key moves credit to one receiver once. */
+export const TransferKey = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9._:-]{1,128}$/u, {
     message: "Expected 1 to 128 characters of A-Z a-z 0-9 . _ : -"
   })
@@ -82,7 +83,7 @@ export const IdempotencyKey = Schema.String.check(
 export const NewGrant = Schema.Struct({
   amount: CreditAmount,
   reason: text({ minimum: 1, maximum: 1000 }).annotate({ description: "the receiver sees it" }),
-  idempotency_key: IdempotencyKey.annotate({
+  idempotency_key: TransferKey.annotate({
     description: "one key gives to one receiver once, however often the request is sent"
   })
 }).annotate({ identifier: "NewGrant" })
@@ -113,7 +114,7 @@ export const TypedAmount = typedAmount.pipe(
 export const NewTopUp = Schema.Struct({
   amount: TypedAmount,
   /** One key of an owner moves credit once, even if the form is sent again. */
-  idempotency_key: IdempotencyKey
+  idempotency_key: TransferKey
 })
 export type NewTopUp = typeof NewTopUp.Type
 

@@ -68,7 +68,7 @@ export class LogLost extends apiError("LogLost", 409, "log_lost") {}
 export class LogUnnamed extends apiError("LogUnnamed", 409, "log_unnamed") {}
 
 /** The log counts as stalled after this many seconds without growth while entries are pending. */
-export const maxWait = 60
+export const stalledAfter = 60
 
 export class LogSequencer extends Context.Service<
   LogSequencer,

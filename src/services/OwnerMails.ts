@@ -29,7 +29,7 @@ export class OwnerMails extends Context.Service<
     /** Ends mails of the link's kind; no sign-in is needed. */
     readonly unsubscribe: (link: UnsubscribeLink) => Effect.Effect<OwnerMail, NotFound>
     /** Puts a mail into the outbox, within the caller's transaction, if the owner chose it and has an address. */
-    readonly tell: (
+    readonly enqueue: (
       ownerId: string,
       mail: OwnerMail,
       message: { readonly subject: string; readonly text: string }

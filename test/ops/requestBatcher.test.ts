@@ -11,7 +11,7 @@ import { until } from "../support/waiting.ts"
 const gated = Effect.fnUntraced(function* (options: {
   readonly maxSize: number
   readonly exclusive?: (item: number) => string
-  readonly maxWait?: Duration.Input
+  readonly maxBatchWait?: Duration.Input
   readonly maxQueueTime?: Duration.Input
   readonly answer?: (items: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<string>>
 }) {
@@ -25,7 +25,7 @@ const gated = Effect.fnUntraced(function* (options: {
         return yield* options.answer?.(items) ?? Effect.succeed(items.map((item) => `answer ${item}`))
       }),
     maxSize: options.maxSize,
-    maxWait: options.maxWait ?? "10 minutes",
+    maxBatchWait: options.maxBatchWait ?? "10 minutes",
     maxQueueTime: options.maxQueueTime ?? "10 minutes",
     ...(options.exclusive !== undefined && { exclusive: options.exclusive })
   })
@@ -58,7 +58,7 @@ layer(database)("The request batcher", (it) => {
 
   it.effect("The batcher sends a second statement beside one that takes long", () =>
     Effect.gen(function* () {
-      const { asked, begun, open } = yield* gated({ maxSize: 500, maxWait: "300 millis" })
+      const { asked, begun, open } = yield* gated({ maxSize: 500, maxBatchWait: "300 millis" })
       const fibers = [...(yield* asked([1, 2])), ...(yield* asked([3])), ...(yield* asked([4]))]
       assert.deepStrictEqual(begun, [[1, 2]])
       yield* until(() => begun.length === 2)
@@ -146,7 +146,7 @@ layer(database)("The request batcher", (it) => {
       Effect.gen(function* () {
         const { asked, begun, open } = yield* gated({
           maxSize: 500,
-          maxWait: "1 millis",
+          maxBatchWait: "1 millis",
           maxQueueTime: "50 millis"
         })
         const fibers = yield* asked([1])

@@ -7,7 +7,7 @@ import {
   NoticeTypes,
   PublicNotice,
   PublicTypes,
-  maxWait
+  maxPollWait
 } from "../../services/Notices.ts"
 import {
   CreatedWebhook,
@@ -64,8 +64,10 @@ export class NoticesApi extends HttpApiGroup.make("notices")
       query: {
         ...pageOfNotices,
         types: NoticeTypes,
-        wait: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxWait }))).annotate({
-          description: `seconds to wait while nothing follows, 0 to ${maxWait}, default 0`
+        wait: Schema.optional(
+          Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxPollWait }))
+        ).annotate({
+          description: `seconds to wait while nothing follows, 0 to ${maxPollWait}, default 0`
         })
       },
       success: noticePage(Notice),

@@ -123,8 +123,8 @@ const serve = Effect.fnUntraced(function* (
       route = again.route
       again = undefined
     }
-    const asked = yield* askRoute(run, model, route, left)
-    const outcome = asked?.outcome
+    const result = yield* askRoute(run, model, route, left)
+    const outcome = result?.outcome
     switch (outcome?.outcome) {
       case undefined:
         break
@@ -140,7 +140,7 @@ const serve = Effect.fnUntraced(function* (
         left.unshift(route)
         break
       case "failed":
-        if (asked?.hasAnotherKey === true) {
+        if (result?.hasAnotherKey === true) {
           left.unshift(route)
           break
         }
@@ -172,7 +172,7 @@ const rejected = ({ rejection, status }: Outcome & { readonly outcome: "refused"
   isTooLong: rejection.isTooLong
 })
 
-interface AskedRoute {
+interface RouteResult {
   readonly outcome: Outcome
   /** Only the provider's key failed, and another one is ready. */
   readonly hasAnotherKey: boolean
@@ -184,7 +184,7 @@ const askRoute = Effect.fnUntraced(function* (
   model: ModelSetting,
   route: RouteSetting,
   others: ReadonlyArray<RouteSetting>
-): Effect.fn.Return<AskedRoute | undefined> {
+): Effect.fn.Return<RouteResult | undefined> {
   const { admittedCall, call, circuitBreaker, client, state } = run
   const { admitted, pinned, snapshot } = admittedCall
   const { provider, timeouts } = route
@@ -408,16 +408,16 @@ const noneAnswered = (failures: ReadonlyArray<Failure>, attempts: number) => {
       })
 }
 
-const minWait = 1
-const maxWait = 60
-/** The wait if no provider sent Retry-After; seconds, like all waits in this section. */
-const defaultWait = 5
+const minSeconds = 1
+const maxSeconds = 60
+/** The Retry-After of a busy model is this one if no provider sent one. */
+const defaultSeconds = 5
 
 /** Undefined unless every provider was busy. */
 const minRetryAfter = (failures: ReadonlyArray<Failure>): number | undefined => {
   if (failures.some(({ status }) => status !== 429)) return undefined
   const waits = failures.map(({ retryAfterMillis: millis }) =>
-    millis === undefined ? defaultWait : Math.ceil(millis / 1000)
+    millis === undefined ? defaultSeconds : Math.ceil(millis / 1000)
   )
-  return Math.min(maxWait, Math.max(minWait, Math.min(...waits)))
+  return Math.min(maxSeconds, Math.max(minSeconds, Math.min(...waits)))
 }

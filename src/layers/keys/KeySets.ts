@@ -25,7 +25,7 @@ const maxOfHost = 2
 const maxOfAddress = 8
 const maxCached = 1000
 /** The maximum wait of a caller for a fetch, including those queued before it. */
-const maxWait = Duration.seconds(5)
+const maxFetchWait = Duration.seconds(5)
 
 const fetchLimits = { maxBytes: 64 * 1024, maxMillis: 3000 }
 
@@ -184,7 +184,7 @@ export const make = Effect.fnUntraced(function* (
     if (isWanted()) {
       yield* refreshed(url).pipe(
         Effect.timeoutOrElse({
-          duration: maxWait,
+          duration: maxFetchWait,
           orElse: () =>
             Effect.fail(
               new TooManyRequests({

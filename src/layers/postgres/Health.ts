@@ -20,7 +20,7 @@ import { rootCause } from "../../services/domain/errors.ts"
 import { cachedSteadily } from "../../services/domain/steadyCache.ts"
 import { BackgroundClient } from "./BackgroundClient.ts"
 import { latestMigration, minVersion } from "./Database.ts"
-import { LogSequencer, maxWait } from "../../services/LogSequencer.ts"
+import { LogSequencer, stalledAfter } from "../../services/LogSequencer.ts"
 import type { Stalled } from "../../services/LogSequencer.ts"
 import { Settings } from "../../services/Settings.ts"
 import { latePrices, LatePrices, whyPricesAreLate } from "./prices/PriceIngestion.ts"
@@ -160,7 +160,7 @@ const make = Effect.gen(function* () {
   /** Names the reason that the log is behind: a fault that a replica or an audit found, a failure here, or no sequencer at work. */
   const logFault = Effect.fnUntraced(function* ({ fault, seconds: waited }: Stalled) {
     const known = fault ?? (yield* sequencer.fault)
-    if (known !== null || waited < maxWait) return known
+    if (known !== null || waited < stalledAfter) return known
     return `Something has waited for its place in the log for ${Math.floor(waited)} s, and nothing got any: does an instance with the role jobs run?`
   })
 

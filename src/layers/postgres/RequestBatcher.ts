@@ -33,7 +33,7 @@ export interface Options<In, Out> {
   /** The largest batch; 1 turns batching off. */
   readonly maxSize: number
   /** The maximum wait of a batch for the statement before it; 10 ms by default. */
-  readonly maxWait?: Duration.Input
+  readonly maxBatchWait?: Duration.Input
   /** The maximum wait of a request for its batch to begin; 4 s by default. */
   readonly maxQueueTime?: Duration.Input
 }
@@ -49,7 +49,7 @@ type Batch<In, Out> = Arr.NonEmptyReadonlyArray<Request.Entry<Item<In, Out>>>
 const maxInFlight = 2
 
 /** This is several times the duration of a statement. */
-const usualMaxWait = "10 millis"
+const usualMaxBatchWait = "10 millis"
 
 /** This equals the wait of a statement for a connection. */
 const usualMaxQueueTime = "4 seconds"
@@ -119,10 +119,10 @@ export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, O
       return Effect.void
     })
 
-  const { maxQueueTime = usualMaxQueueTime, maxWait = usualMaxWait } = options
+  const { maxQueueTime = usualMaxQueueTime, maxBatchWait = usualMaxBatchWait } = options
   const idle = slots.withPermitsIfAvailable(maxInFlight)(Effect.void)
   const waited = Effect.andThen(
-    Effect.timeoutOption(slots.withPermits(maxInFlight)(Effect.void), maxWait),
+    Effect.timeoutOption(slots.withPermits(maxInFlight)(Effect.void), maxBatchWait),
     slots.withPermit(Effect.void)
   )
   /** Collects items until nothing is in flight or the first item has waited long enough. */

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { Effect, Layer, Option, Result, Schema } from "effect"
 import { HttpRouter } from "effect/http"
-import { Credits, IdempotencyKey, NewTopUp, creditsOf } from "../../../services/Credits.ts"
+import { Credits, TransferKey, NewTopUp, creditsOf } from "../../../services/Credits.ts"
 import type { InsufficientCredit, OwnerMovement, TopUp } from "../../../services/Credits.ts"
 import { Operators, accountPage } from "../../../services/Operators.ts"
 import type { Account, Holdings, Operator, OwnAgent } from "../../../services/Operators.ts"
@@ -32,7 +32,7 @@ import type { Frame, Page } from "../views/layout.ts"
 import { creditNumber } from "../views/format.ts"
 
 const decodeAmount = Schema.decodeUnknownResult(NewTopUp.fields.amount)
-const decodeKey = Schema.decodeUnknownOption(IdempotencyKey)
+const decodeKey = Schema.decodeUnknownOption(TransferKey)
 
 /** The key makes a form that is sent twice count once. */
 const keyOf = (fields: URLSearchParams) =>
@@ -98,8 +98,8 @@ const topUps = HttpRouter.use(
             return yield* reject(frame.t.owners.credit.tickFirst, 400)
           }
           const agentId = yield* agentInPath
-          const asked = { amount: amount.success, idempotency_key: key }
-          return yield* credits.topUp(operator.operatorId, agentId, asked).pipe(
+          const topUp = { amount: amount.success, idempotency_key: key }
+          return yield* credits.topUp(operator.operatorId, agentId, topUp).pipe(
             Effect.as(goTo(site, site.at(topUpPage(agentId, key)))),
             Effect.catchTags({
               InsufficientCredit: (error) => reject(tooLittle(error, frame), errorStatus(error)),

@@ -99,7 +99,7 @@ const make = Effect.gen(function* () {
   const dueOf = (ownerId: string, now: DateTime.Utc) =>
     DateTime.addDuration(now, Duration.times(digestSpread, Number.parseInt(ownerId.slice(-8), 16) / 2 ** 32))
 
-  const tell: OwnerMails["Service"]["tell"] = Effect.fn("OwnerMails.tell")(
+  const enqueue: OwnerMails["Service"]["enqueue"] = Effect.fn("OwnerMails.enqueue")(
     function* (ownerId, mail, message) {
       const now = yield* DateTime.now
       const found = yield* addressRow(sql`
@@ -144,7 +144,7 @@ const make = Effect.gen(function* () {
       const agents = yield* scoredOf(id, day)
       const from = DateTime.makeUnsafe(`${day}T00:00:00Z`)
       if (agents.length === 0) continue
-      yield* tell(
+      yield* enqueue(
         id,
         "digest",
         texts.digest({ baseUrl: settings.baseUrl, from, until: DateTime.addDuration(from, week), agents })
@@ -163,7 +163,7 @@ const make = Effect.gen(function* () {
     return all
   }).pipe(Effect.withSpan("OwnerMails.sendDigests"))
 
-  return OwnerMails.of({ chosen, choose, view, unsubscribe, tell, sendDigests })
+  return OwnerMails.of({ chosen, choose, view, unsubscribe, enqueue, sendDigests })
 })
 
 export const layer = Layer.effect(OwnerMails, make)

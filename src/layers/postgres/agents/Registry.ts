@@ -80,7 +80,7 @@ const Attempt = Schema.Struct({
   operator_contact: Schema.NullOr(Schema.String)
 })
 
-const AskedChallenge = Schema.Struct({
+const PromptState = Schema.Struct({
   prompt: Schema.String,
   attempts: Schema.Int,
   max_attempts: Schema.Int,
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
   const attemptRow = findOption(Attempt)
   const triedRow = findOption(Schema.Struct({ id: AgentId, is_its_challenge: Schema.Boolean }))
   const challengeSlug = findOption(Schema.Struct({ event_slug: Schema.String }))
-  const askedRow = findOption(AskedChallenge)
+  const promptRow = findOption(PromptState)
   const scopeRow = findOption(ScopeRow)
   const publicProfileRow = findOption(PublicProfile)
   const actionRows = findAll(Schema.Struct({ action: Action }))
@@ -230,7 +230,7 @@ const make = Effect.gen(function* () {
   const challenge: Registry["Service"]["challenge"] = Effect.fn("Registry.challenge")(
     function* (agentId, challengeId) {
       const found = isUuid(challengeId)
-        ? yield* askedRow(sql`
+        ? yield* promptRow(sql`
             select prompt, attempts, max_attempts, passed_at is not null as passed from registration_challenges
              where id = ${challengeId}::uuid and agent_id = ${agentId}::uuid`)
         : Option.none()
@@ -444,7 +444,7 @@ const make = Effect.gen(function* () {
         agentName: name,
         reason: reason ?? null
       })
-      yield* mails.tell(owner, "agent_suspended", mail)
+      yield* mails.enqueue(owner, "agent_suspended", mail)
     }).pipe(transaction(sql))
     return yield* profile(agentId)
   })

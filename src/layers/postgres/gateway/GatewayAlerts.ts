@@ -58,7 +58,7 @@ const make = Effect.gen(function* () {
   const send = Effect.fnUntraced(function* (alert: Alert) {
     const to = yield* recipient(alert)
     const now = yield* DateTime.now
-    const told = Effect.gen(function* () {
+    const mailAlert = Effect.gen(function* () {
       const rows = yield* orDie(sql`
         update gateway_alerts set told_at = ${timestamp(now)}
          where key_id = ${alert.key_id}::uuid and period = ${alert.period} and since = ${alert.since}::date
@@ -87,10 +87,10 @@ const make = Effect.gen(function* () {
         amount: creditsOf(alert.credit_limit),
         isSpent: alert.percent === 100
       })
-      yield* mails.tell(alert.owner_id, "credit_low", text)
+      yield* mails.enqueue(alert.owner_id, "credit_low", text)
       return 1
     })
-    return yield* transaction(sql)(told)
+    return yield* transaction(sql)(mailAlert)
   })
 
   const sendDue: GatewayAlerts["Service"]["sendDue"] = Effect.gen(function* () {

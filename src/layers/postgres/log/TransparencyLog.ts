@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
 import { ChallengeId, isUuid } from "../../../services/domain/ids.ts"
-import { LogSequencer, maxWait } from "../../../services/LogSequencer.ts"
+import { LogSequencer, stalledAfter } from "../../../services/LogSequencer.ts"
 import {
   ChallengeEntry,
   LogEmpty,
@@ -205,7 +205,7 @@ const make = Effect.gen(function* () {
 
   const stalled = Effect.gen(function* () {
     const { fault, seconds } = yield* sequencer.stalled
-    return fault !== null || seconds >= maxWait || (yield* sequencer.fault) !== null
+    return fault !== null || seconds >= stalledAfter || (yield* sequencer.fault) !== null
   }).pipe(Effect.withSpan("TransparencyLog.stalled"))
 
   const notSequenced = Effect.fnUntraced(function* () {

@@ -39,6 +39,7 @@ import {
   transaction,
   withStatementTimeout
 } from "../sql.ts"
+import { doublingPause } from "../retryPause.ts"
 import { settlementNotices, stakeNotices } from "./derived.ts"
 
 /** The number of notices that one statement reads, each for every webhook. */
@@ -72,9 +73,8 @@ const pauses = [
   "20 hours",
   "1 day"
 ] as const
-/** A failing receiver pauses this long, and twice as long after every further failure. */
-const firstRest = Duration.seconds(5)
-const maxRest = Duration.minutes(5)
+/** No delivery to a failing receiver is attempted for this long. */
+const rests = { first: Duration.seconds(5), max: Duration.minutes(5) }
 /** A webhook without a success for this long is disabled. */
 const maxFailing = Duration.days(1)
 
@@ -407,7 +407,7 @@ export const make = Effect.fnUntraced(function* (
     yield* execute(sql`
       update webhooks set disabled_at = ${timestamp(now)}, disabled_reason = ${reason} where id = ${hook.id}::uuid`)
     if (owner === null) return
-    yield* mails.tell(
+    yield* mails.enqueue(
       owner,
       "webhook_disabled",
       textsOf(site).webhookDisabled({ baseUrl, host: new URL(hook.url).host, reason })
@@ -456,8 +456,7 @@ export const make = Effect.fnUntraced(function* (
     if (reason !== undefined && !disabled) yield* disable(hook, owner, reason, now)
     const isOver = disabled || reason !== undefined
     if (isOver) yield* endAll(hook)
-    const rest = Duration.min(Duration.times(firstRest, 2 ** Math.min(failures - 1, 10)), maxRest)
-    const restUntil = isFailing ? timestamp(DateTime.addDuration(now, rest)) : null
+    const restUntil = isFailing ? timestamp(DateTime.addDuration(now, doublingPause(failures, rests))) : null
     yield* execute(sql`
       update webhooks w
          set failures = ${failures}::int, failing_since = ${failingSince === null ? null : timestamp(failingSince)}::timestamptz,
