@@ -63,13 +63,13 @@ export const inTurn = Effect.fnUntraced(function* <E, R>(
 ) {
   const measured: Record<string, Array<Measurement>> = {}
   for (let round = 1; round <= rounds; round++) {
-    const said: Array<string> = []
+    const parts: Array<string> = []
     for (const [name, run] of Object.entries(contenders)) {
       const measurement = yield* run
       measured[name] = [...(measured[name] ?? []), measurement]
-      said.push(`${name} ${Math.round(measurement.perSecond)}/s p50 ${measurement.p50.toFixed(1)} ms`)
+      parts.push(`${name} ${Math.round(measurement.perSecond)}/s p50 ${measurement.p50.toFixed(1)} ms`)
     }
-    yield* Console.log(`  ${load}, ${connections} connections, round ${round}: ${said.join("; ")}`)
+    yield* Console.log(`  ${load}, ${connections} connections, round ${round}: ${parts.join("; ")}`)
   }
   const result: Case = { load, connections, rounds: measured }
   return result

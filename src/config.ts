@@ -978,9 +978,9 @@ function parseSome<Value extends string>(
   text: string,
   values: ReadonlyArray<Value>
 ): Option.Option<ReadonlyArray<Value>> {
-  const asked = text.split(",").map((word) => word.trim())
-  const known = values.filter((value) => asked.includes(value))
-  return known.length === asked.length ? Option.some(known) : Option.none()
+  const words = text.split(",").map((word) => word.trim())
+  const known = values.filter((value) => words.includes(value))
+  return known.length === words.length ? Option.some(known) : Option.none()
 }
 
 function parseSwitch(text: string): Option.Option<boolean> {

@@ -509,8 +509,8 @@ const main = Effect.gen(function* () {
 
 /** Only a signal interrupts the process, and its orderly end is a success: 130 would alert service managers. */
 const teardown: Runtime.Teardown = (exit, onExit) => {
-  const asked = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
-  onExit(Exit.isSuccess(exit) || asked ? 0 : 1)
+  const isInterrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+  onExit(Exit.isSuccess(exit) || isInterrupted ? 0 : 1)
 }
 
 NodeRuntime.runMain(main, { disableErrorReporting: true, teardown })

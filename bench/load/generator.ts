@@ -49,13 +49,14 @@ const predictComposer = (port: number, requests: Requests & { kind: "predict" })
   return (index) => {
     const { agent, challenge } = pairAt(challenges, from + index)
     const headers = [`Authorization: Bearer ${tokenFor(agent)}`]
-    const said = (place: number) => predictions[(from + index + place) % predictions.length] ?? ""
+    const predictionAt = (place: number) => predictions[(from + index + place) % predictions.length] ?? ""
     if (size === 1) {
-      return post(port, `/api/v1/eval/challenges/${challengeId(challenge)}/predict`, headers, said(0))
+      return post(port, `/api/v1/eval/challenges/${challengeId(challenge)}/predict`, headers, predictionAt(0))
     }
     const items = Array.from(
       { length: size },
-      (_, place) => `{"challenge_id":"${challengeId(challenge * size + place)}",${said(place).slice(1)}`
+      (_, place) =>
+        `{"challenge_id":"${challengeId(challenge * size + place)}",${predictionAt(place).slice(1)}`
     )
     return post(port, "/api/v1/eval/predictions", headers, `{"predictions":[${items.join()}]}`)
   }

@@ -38,17 +38,17 @@ export const run = Effect.fnUntraced(function* (options: Pgbench) {
     }
   )
   yield* ended("pgbench", started)
-  const said = (what: RegExp) => Number(what.exec(started.written())?.[1])
-  const sent = said(/actually processed: (\d+)/)
-  const perSecond = said(/tps = ([\d.]+)/)
-  if (!(sent > 0 && perSecond > 0) || said(/failed transactions: (\d+)/) > 0) {
+  const numberAfter = (what: RegExp) => Number(what.exec(started.written())?.[1])
+  const sent = numberAfter(/actually processed: (\d+)/)
+  const perSecond = numberAfter(/tps = ([\d.]+)/)
+  if (!(sent > 0 && perSecond > 0) || numberAfter(/failed transactions: (\d+)/) > 0) {
     return yield* new BenchFailed({ message: `pgbench failed: ${started.written()}` })
   }
   const measurement: Measurement = {
     requests: sent,
     perSecond,
     // pgbench reports only the mean.
-    p50: said(/latency average = ([\d.]+)/),
+    p50: numberAfter(/latency average = ([\d.]+)/),
     p99: Number.NaN,
     firstByte: Number.NaN,
     serverMicros: null,

@@ -8,12 +8,12 @@ import { Session } from "./session.ts"
 /** Progress goes to stderr, so that stdout has only the result. */
 const progress = Effect.gen(function* () {
   const begun = yield* Clock.currentTimeMillis
-  const told = Effect.gen(function* () {
+  const report = Effect.gen(function* () {
     const seconds = Math.round(((yield* Clock.currentTimeMillis) - begun) / 1000)
     yield* Console.error(`comparing: ${seconds} s so far (a million entries take one to two minutes)`)
   })
   yield* Effect.sleep("5 seconds")
-  yield* Effect.repeat(told, Schedule.spaced("10 seconds"))
+  yield* Effect.repeat(report, Schedule.spaced("10 seconds"))
 })
 
 const auditLog = Command.make(

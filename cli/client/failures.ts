@@ -9,7 +9,7 @@ const decodeError = Schema.decodeUnknownOption(ErrorBody)
 const decodeErrorText = Schema.decodeUnknownOption(Schema.fromJsonString(ErrorBody))
 
 /** The detail of an error, with its hint. */
-const told = ({ detail, hint = "" }: typeof ErrorBody.Type): string => `${detail} ${hint}`.trimEnd()
+const detailWithHint = ({ detail, hint = "" }: typeof ErrorBody.Type): string => `${detail} ${hint}`.trimEnd()
 
 const tokenSources = "It comes from --token, AUSPEX_ADMIN_TOKEN, or the file admin-token in AUSPEX_DATA_DIR."
 
@@ -21,7 +21,7 @@ const ofHttp = Effect.fnUntraced(function* (error: HttpClientError.HttpClientErr
   }
   const body = yield* response.text.pipe(Effect.orElseSucceed(() => ""))
   return Option.getOrElse(
-    Option.map(decodeErrorText(body), told),
+    Option.map(decodeErrorText(body), detailWithHint),
     () => `${server} answered ${response.status} to ${request.method} ${request.url}: is that Auspex?`
   )
 })
@@ -45,7 +45,9 @@ export const explain = (error: unknown): Effect.Effect<string> => {
   const answered = decodeError(error)
   if (Option.isSome(answered)) {
     const ofToken = Predicate.hasProperty(error, "code") && error.code === "invalid_token"
-    return Effect.succeed(ofToken ? `${told(answered.value)} ${tokenSources}` : told(answered.value))
+    return Effect.succeed(
+      ofToken ? `${detailWithHint(answered.value)} ${tokenSources}` : detailWithHint(answered.value)
+    )
   }
   if (error instanceof CommandFailed) return Effect.succeed(error.message)
   return Effect.succeed(error instanceof Error ? error.message.split("\n").join(" ") : String(error))

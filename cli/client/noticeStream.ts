@@ -20,11 +20,11 @@ export const followNotices = Effect.fnUntraced(function* (
   const listening = yield* Deferred.make<void>()
   const seen: { last?: string } = {}
   const read = Effect.suspend(() => {
-    const told: Array<typeof PublicNotice.Type> = []
+    const notices: Array<typeof PublicNotice.Type> = []
     const parser = Sse.makeParser((event) => {
       if (event._tag === "Retry") return
       if (event.id !== undefined) seen.last = event.id
-      told.push(...Option.toArray(asNotice(event.data)))
+      notices.push(...Option.toArray(asNotice(event.data)))
     })
     const request = HttpClientRequest.get(`${url}/api/v1/public/notices/stream`, {
       urlParams: { types: types.join(",") },
@@ -36,7 +36,7 @@ export const followNotices = Effect.fnUntraced(function* (
         parser.feed(text)
         return Effect.andThen(
           Deferred.succeed(listening, undefined),
-          Effect.forEach(told.splice(0), tell, { discard: true })
+          Effect.forEach(notices.splice(0), tell, { discard: true })
         )
       })
     )

@@ -102,8 +102,8 @@ const annotated = (annotations: object | undefined): string | undefined =>
 const checkMessage = (issue: SchemaIssue.Filter): string | undefined => {
   const message = SchemaIssue.defaultCheckHook(issue)
   if (message !== undefined || issue.issue._tag !== "InvalidValue") return message
-  const told = issue.filter.annotations?.["expected"]
-  return typeof told === "string" ? `Expected ${told}` : undefined
+  const expectation = issue.filter.annotations?.["expected"]
+  return typeof expectation === "string" ? `Expected ${expectation}` : undefined
 }
 
 const missingIn = (ast: SchemaAST.AST, issue: SchemaIssue.Issue): string | undefined => {
@@ -149,8 +149,10 @@ const alternatives = (ast: SchemaAST.AST): ReadonlyArray<string> => {
     case "Objects":
       return [`an object${members(ast)}`]
     default: {
-      const told = ast.annotations?.["expected"]
-      return typeof told === "string" ? [/^[aeiou]/.test(told) ? `an ${told}` : `a ${told}`] : []
+      const expectation = ast.annotations?.["expected"]
+      return typeof expectation === "string"
+        ? [/^[aeiou]/.test(expectation) ? `an ${expectation}` : `a ${expectation}`]
+        : []
     }
   }
 }
@@ -163,8 +165,8 @@ const wordsOf = (ast: SchemaAST.AST): ReadonlyArray<string> => {
 const bounds = (ast: SchemaAST.AST): string =>
   (ast.checks ?? [])
     .map((check) => check.annotations?.["expected"])
-    .filter((told) => typeof told === "string" && told.startsWith("a value "))
-    .map((told) => String(told).slice("a value".length))
+    .filter((expectation) => typeof expectation === "string" && expectation.startsWith("a value "))
+    .map((expectation) => String(expectation).slice("a value".length))
     .join(" and")
 
 const members = ({ propertySignatures }: SchemaAST.Objects): string => {
@@ -213,8 +215,8 @@ const unknownNames = (unknown: ReadonlyArray<UnknownMember>): string | undefined
   if (unknown.length === 0) return undefined
   const names = unknown.slice(0, maxUnknown).map(({ members: known, name, path }) => {
     const meant = nearest(name, known)
-    const told = withoutSecretValues(path).slice(0, maxShown)
-    return meant === undefined ? told : `${told} (did you mean ${meant}?)`
+    const shownPath = withoutSecretValues(path).slice(0, maxShown)
+    return meant === undefined ? shownPath : `${shownPath} (did you mean ${meant}?)`
   })
   const more = unknown.length > maxUnknown ? ", ..." : ""
   return `not known here: ${names.join(", ")}${more}`

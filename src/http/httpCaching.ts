@@ -218,17 +218,17 @@ export const publicReads = Layer.effect(
     return HttpCaching.of(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const request = yield* HttpServerRequest.HttpServerRequest
-        const isTold = Context.get(endpoint.annotations, TellsAgents)
-        if (isTold && request.headers["authorization"] !== undefined) {
+        const isForAgents = Context.get(endpoint.annotations, TellsAgents)
+        if (isForAgents && request.headers["authorization"] !== undefined) {
           return notModified(request, withEtag(yield* httpEffect, personal))
         }
-        const told = isTold ? { ...headers, ...vary } : headers
-        const made = Effect.map(httpEffect, (response) => withEtag(response, told))
+        const publicHeaders = isForAgents ? { ...headers, ...vary } : headers
+        const answer = Effect.map(httpEffect, (response) => withEtag(response, publicHeaders))
         const parameters = namesOf(endpoint.query)
         const isShared =
           Context.get(endpoint.annotations, SharedCache) &&
           refusedParameters(request.url, parameters) === undefined
-        const response = yield* isShared ? cache.get(request.url, parameters, made) : made
+        const response = yield* isShared ? cache.get(request.url, parameters, answer) : answer
         return yield* negotiated(request, response)
       })
     )

@@ -81,17 +81,17 @@ const bodyShape = (endpoint: HttpApiEndpoint.Top): Shape => {
   return shape
 }
 
-const maxTold = 100
+const maxListed = 100
 const maxPath = 200
 
 const collect = (
   value: unknown,
   shape: Shape,
   path: ReadonlyArray<string>,
-  told: Array<UnknownMember>
+  unknown: Array<UnknownMember>
 ): void => {
-  const enter = (name: string, each: unknown, inner: Shape) => collect(each, inner, [...path, name], told)
-  if (told.length === maxTold) return
+  const enter = (name: string, each: unknown, inner: Shape) => collect(each, inner, [...path, name], unknown)
+  if (unknown.length === maxListed) return
   if (Array.isArray(value)) {
     const { element } = shape
     if (element !== undefined) value.forEach((each, index) => enter(String(index), each, element))
@@ -99,8 +99,8 @@ const collect = (
     for (const [name, each] of Object.entries(value)) {
       const inner = shape.members.get(name)
       if (inner !== undefined) enter(name, each, inner)
-      else if (told.length < maxTold) {
-        told.push({
+      else if (unknown.length < maxListed) {
+        unknown.push({
           path: [...path, name].join(".").slice(0, maxPath),
           name,
           members: [...shape.members.keys()]
@@ -111,9 +111,9 @@ const collect = (
 }
 
 const unknownIn = (value: unknown, shape: Shape): ReadonlyArray<UnknownMember> => {
-  const told: Array<UnknownMember> = []
-  collect(value, shape, [], told)
-  return told
+  const unknown: Array<UnknownMember> = []
+  collect(value, shape, [], unknown)
+  return unknown
 }
 
 /** The unknown fields of a JSON body, at most a hundred. */
@@ -204,7 +204,7 @@ const inHeader = (names: ReadonlyArray<string>): string => {
   return text.length <= maxHeader ? text : inHeader(names.slice(0, Math.floor(names.length / 2)))
 }
 
-const toldIn = (json: object): ReadonlyArray<unknown> =>
+const listedIn = (json: object): ReadonlyArray<unknown> =>
   "ignored_fields" in json && Array.isArray(json.ignored_fields) ? json.ignored_fields : []
 
 /** Adds `ignored_fields` to the JSON object of the answer, after the ones it has; without a JSON object, the header `Ignored-Fields`. */
@@ -221,7 +221,7 @@ export const withIgnoredFields = (
   return Predicate.isObject(json) && !Array.isArray(json)
     ? HttpServerResponse.setBody(
         response,
-        HttpBody.jsonUnsafe({ ...json, ignored_fields: [...toldIn(json), ...ignored] })
+        HttpBody.jsonUnsafe({ ...json, ignored_fields: [...listedIn(json), ...ignored] })
       )
     : HttpServerResponse.setHeader(response, "ignored-fields", inHeader(ignored))
 }
@@ -252,7 +252,7 @@ export const refusedParameters = (url: string, known: ReadonlyArray<string>): In
   const wrong = names.filter((name, index) => !known.includes(name) || names.indexOf(name) !== index)
   return refusing(
     [...new Set(wrong)]
-      .slice(0, maxTold)
+      .slice(0, maxListed)
       .map((name) => ({ path: name.slice(0, maxPath), message: problem(name) }))
   )
 }

@@ -74,7 +74,7 @@ const outageInterval = 10_000
 export const outagesOnce = Layer.effect(
   Logger.CurrentLoggers,
   Effect.map(Logger.CurrentLoggers, (loggers) => {
-    const told = new Map<string, { readonly at: number; readonly untold: number }>()
+    const lastLogged = new Map<string, { readonly at: number; readonly repetitions: number }>()
     const logger = Logger.make<unknown, void>((options) => {
       const [away] = storeUnavailableIn(options.cause)
       if (away === undefined) {
@@ -85,13 +85,13 @@ export const outagesOnce = Layer.effect(
       const message = Arr.ensure(options.message).join(" ")
       const kind = `${message} ${fields.error_code}`
       const now = options.date.getTime()
-      const { at, untold } = told.get(kind) ?? { at: Number.NEGATIVE_INFINITY, untold: 0 }
-      const times = untold + 1
+      const { at, repetitions } = lastLogged.get(kind) ?? { at: Number.NEGATIVE_INFINITY, repetitions: 0 }
+      const times = repetitions + 1
       if (now - at < outageInterval) {
-        told.set(kind, { at, untold: times })
+        lastLogged.set(kind, { at, repetitions: times })
         return
       }
-      told.set(kind, { at: now, untold: 0 })
+      lastLogged.set(kind, { at: now, repetitions: 0 })
       Effect.logWarning(message).pipe(
         Effect.annotateLogs({ ...fields, times }),
         Effect.provideService(Logger.CurrentLoggers, loggers),

@@ -17,7 +17,7 @@ export class GatewayUsage extends Context.Service<
     /** Sums by day, key and model, oldest first, of all days that the range touches. */
     readonly days: (of: Holder, range: UsageRange) => Effect.Effect<ReadonlyArray<UsageDay>>
     /** Sums over all agents, for operators: charges beside the providers' prices. The default range is the last 30 days. */
-    readonly report: (asked: UsageQuestion) => Effect.Effect<UsageReport, InvalidRequest>
+    readonly report: (question: UsageQuestion) => Effect.Effect<UsageReport, InvalidRequest>
   }
 >()("auspex/services/GatewayUsage") {}
 

@@ -113,9 +113,9 @@ const alternatives = ({ anyOf, ...schema }: Node): Node => {
 const corrected = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(corrected)
   if (!Predicate.isObject(value)) return value
-  const told = Object.fromEntries(Object.entries(value).filter(([key, member]) => !isIdle(key, member)))
+  const effective = Object.fromEntries(Object.entries(value).filter(([key, member]) => !isIdle(key, member)))
   const node = alternatives(
-    mapped(told, (member, key) =>
+    mapped(effective, (member, key) =>
       key === "retry-after" ? { ...record(member), schema: retryAfter } : corrected(member)
     )
   )
@@ -228,8 +228,8 @@ const tellingIgnored = (response: unknown): Node => {
   if (schema === undefined) {
     return { ...others, content, headers: { ...record(headers), "ignored-fields": ignoredHeader } }
   }
-  const told = { allOf: [schema, { $ref: `${schemaPath}IgnoredFields` }] }
-  return { ...others, headers, content: { ...record(content), "application/json": { schema: told } } }
+  const withIgnored = { allOf: [schema, { $ref: `${schemaPath}IgnoredFields` }] }
+  return { ...others, headers, content: { ...record(content), "application/json": { schema: withIgnored } } }
 }
 
 const securitySchemes = ({ baseUrl }: Settings["Service"]) => ({

@@ -129,8 +129,8 @@ const shownModel = ({ capabilities, contextLength, id, maxOutputTokens, prices, 
 const pageOfModels = (models: ReadonlyArray<ModelOffer>, query: URLSearchParams) => {
   const after = models.findIndex(({ id }) => id === query.get("after_id"))
   const before = models.findIndex(({ id }) => id === query.get("before_id"))
-  const asked = countIn(query.get("limit")) ?? 0
-  const limit = asked > 0 ? asked : models.length
+  const requestedLimit = countIn(query.get("limit")) ?? 0
+  const limit = requestedLimit > 0 ? requestedLimit : models.length
   const end = before === -1 ? models.length : before
   const start = before === -1 ? after + 1 : Math.max(after + 1, end - limit)
   const page = models.slice(start, Math.min(end, start + limit))

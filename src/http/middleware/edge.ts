@@ -35,7 +35,13 @@ import type { Quota, TooManyRequests } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
 import { isPage } from "../site/paths.ts"
-import { askedLanguage, everybody, knownLanguage, showError as errorPage, siteOf } from "../site/responses.ts"
+import {
+  requestedLanguage,
+  everybody,
+  knownLanguage,
+  showError as errorPage,
+  siteOf
+} from "../site/responses.ts"
 import type { Site } from "../site/responses.ts"
 import { CurrentRequest, trustedProxies } from "../CurrentRequest.ts"
 import { redactSecrets, withoutOwnSecrets } from "../redaction.ts"
@@ -108,12 +114,12 @@ const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, th
     return unavailable("The service cannot reach its database just now: try again shortly.")
   }
   const { code, message, type } = rootCause(Cause.squash(cause))
-  let isTold = false
+  let isLogged = false
   yield* throttled(`${type} ${code}`, () => {
-    isTold = true
+    isLogged = true
     return Effect.logError("request failed", cause)
   })
-  if (!isTold) {
+  if (!isLogged) {
     yield* Effect.logError("request failed, as one before within a minute").pipe(
       Effect.annotateLogs({ cause: `${type} ${code}`, message })
     )
@@ -136,7 +142,7 @@ const asPage = (
   site: Site,
   { url }: HttpServerRequest.HttpServerRequest,
   shown: Parameters<typeof errorPage>[2]
-) => errorPage(site, everybody(site, knownLanguage(askedLanguage(url))), shown)
+) => errorPage(site, everybody(site, knownLanguage(requestedLanguage(url))), shown)
 
 /** True if a person sees the answer: at one of our pages, or in a browser outside of the API. */
 const isForPeople = (request: HttpServerRequest.HttpServerRequest): boolean => {

@@ -15,7 +15,7 @@ import { bodyText, formType } from "../bodyText.ts"
 import { refusedParameters } from "../unknownFields.ts"
 import { pagePaths, signInWith, withQuery } from "./paths.ts"
 import {
-  askedLanguage,
+  requestedLanguage,
   everybody,
   goTo,
   knownLanguage,
@@ -107,17 +107,17 @@ const make = Effect.gen(function* () {
   const frameIn = (language: Language): Frame => ({ ...everybody(site, language), providerName, legal })
 
   const languageIn = Effect.fnUntraced(function* (url: string) {
-    const asked = askedLanguage(url)
-    if (asked === null) return site.language
+    const name = requestedLanguage(url)
+    if (name === null) return site.language
     return (
-      knownLanguage(asked) ?? (yield* InvalidRequest.of("lang", `Expected one of ${languages.join(", ")}`))
+      knownLanguage(name) ?? (yield* InvalidRequest.of("lang", `Expected one of ${languages.join(", ")}`))
     )
   })
 
   /** Personal pages use the language that this browser chose last, and link to themselves in the other one. */
   const personalFrame = ({ cookies: sent, method, url }: HttpServerRequest.HttpServerRequest): Frame => {
     const language =
-      knownLanguage(askedLanguage(url)) ??
+      knownLanguage(requestedLanguage(url)) ??
       knownLanguage(cookies.read({ cookies: sent }, "language")) ??
       site.language
     const [path = ""] = url.split("?")
@@ -133,7 +133,7 @@ const make = Effect.gen(function* () {
 
   /** The error page of a public page is in the requested language, too. */
   const publicFrame = ({ url }: HttpServerRequest.HttpServerRequest): Frame =>
-    frameIn(knownLanguage(askedLanguage(url)) ?? site.language)
+    frameIn(knownLanguage(requestedLanguage(url)) ?? site.language)
 
   const kept = { "cache-control": cacheControl(publicCache) }
 
@@ -203,7 +203,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const { formSecret, formSecretIsNew, visitor } = yield* identifyVisitor
         const { url } = yield* HttpServerRequest.HttpServerRequest
-        const language = knownLanguage(askedLanguage(url))
+        const language = knownLanguage(requestedLanguage(url))
         return (yield* page(visitor)).pipe(
           formSecretIsNew ? cookies.set("form", formSecret, "browser") : identity,
           language === undefined ? identity : cookies.set("language", language, "browser")

@@ -131,9 +131,9 @@ const make = Effect.gen(function* () {
   const circuitBreaker = makeCircuitBreaker()
   const executeCall = yield* makeExecuteCall({ reserve, settle }, circuitBreaker)
 
-  const whole = (asked: Call, admittedCall: AdmittedCall) =>
+  const whole = (call: Call, admittedCall: AdmittedCall) =>
     Effect.flatMap(
-      executeCall(asked, admittedCall, () => noStream),
+      executeCall(call, admittedCall, () => noStream),
       ({ result, settled }) => {
         if (result.result !== "whole") {
           return Effect.die(new Error(`a call that is no stream was ${result.result}`))
@@ -146,7 +146,7 @@ const make = Effect.gen(function* () {
     )
 
   /** Answers as soon as the stream begins. The scope closes when the client leaves, which interrupts the call. */
-  const streamed = Effect.fnUntraced(function* (asked: Call, admittedCall: AdmittedCall) {
+  const streamed = Effect.fnUntraced(function* (call: Call, admittedCall: AdmittedCall) {
     const answer = yield* Deferred.make<Answer, CallError>()
     const bytes = yield* Queue.bounded<Uint8Array, Cause.Done>(maxQueued)
     const stream = (left: bigint | undefined): Answer => ({
@@ -165,7 +165,7 @@ const make = Effect.gen(function* () {
             })
           : Queue.offer(bytes, chunk)
     })
-    yield* executeCall(asked, admittedCall, client).pipe(
+    yield* executeCall(call, admittedCall, client).pipe(
       // After the answer has begun, a failure breaks the connection, so that nobody takes a part for the whole.
       Effect.onExit((exit) =>
         Exit.isSuccess(exit) && exit.value.result.result !== "unread"
@@ -179,10 +179,12 @@ const make = Effect.gen(function* () {
     return yield* Deferred.await(answer)
   })
 
-  const call: Gateway["Service"]["call"] = Effect.fnUntraced(function* (asked) {
+  const call: Gateway["Service"]["call"] = Effect.fnUntraced(function* (request) {
     const snapshot = yield* configuredOnly(config.acquire)
-    const admittedCall = yield* admitCall(snapshot, asked)
-    return yield* admittedCall.admitted.stream ? streamed(asked, admittedCall) : whole(asked, admittedCall)
+    const admittedCall = yield* admitCall(snapshot, request)
+    return yield* admittedCall.admitted.stream
+      ? streamed(request, admittedCall)
+      : whole(request, admittedCall)
   })
 
   const countTokens: Gateway["Service"]["countTokens"] = Effect.fn("Gateway.countTokens")(

@@ -66,7 +66,7 @@ const probesOf = ({ models }: Configuration): ReadonlyArray<Probe> => {
 const timeout = Duration.seconds(30)
 const maxAnswerBytes = 1024 * 1024
 
-const asked = {
+const probeBodies = {
   chat: { max_completion_tokens: 1, messages: [{ role: "user", content: "Hi" }] },
   embeddings: { input: "Hi" }
 }
@@ -74,7 +74,7 @@ const asked = {
 const tried = Effect.fnUntraced(function* (upstream: Upstream, probe: Probe) {
   const { key, model, route } = probe
   const endpoint = model.embeds ? "embeddings" : "chat"
-  const body = ownRequest(endpoint, asked[endpoint], model, route)
+  const body = ownRequest(endpoint, probeBodies[endpoint], model, route)
   const beganAt = yield* Clock.currentTimeMillis
   const answer = yield* Effect.tryPromise({
     try: async (signal) => {

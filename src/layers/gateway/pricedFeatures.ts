@@ -265,8 +265,8 @@ const allowedBy = ({ allow }: Allowing, features: ReadonlyArray<PricedFeature>):
   features.flatMap((feature) => {
     const allowance = allow.get(feature.name)
     if (allowance === undefined) return []
-    const asked = feature.maxUses?.value
-    return [{ feature, allowance, uses: typeof asked === "number" ? asked : allowance.uses }]
+    const maxUses = feature.maxUses?.value
+    return [{ feature, allowance, uses: typeof maxUses === "number" ? maxUses : allowance.uses }]
   })
 
 const surchargeOf = (

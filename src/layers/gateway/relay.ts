@@ -65,11 +65,11 @@ export const targetOf = ({ maxOutputTokens }: ModelSetting, { model, provider }:
 /** The body of a call of our own, chat completion or embeddings, for a route's provider. */
 export const ownRequest = (
   endpoint: Endpoint,
-  asked: JsonObject,
+  members: JsonObject,
   model: ModelSetting,
   route: RouteSetting
 ): Uint8Array | string => {
-  const body = Buffer.from(JSON.stringify({ model: model.name, ...asked }))
+  const body = Buffer.from(JSON.stringify({ model: model.name, ...members }))
   return Result.getOrThrow(
     Result.flatMap(admit(endpoint, body), (admitted) => requestBody(admitted, targetOf(model, route)))
   )

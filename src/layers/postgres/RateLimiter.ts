@@ -54,7 +54,7 @@ const acceptedOnly: ReadonlySet<LimitName> = new Set([
 ])
 
 /** These limits are not reported, since only the owner of a mailbox may know about its mails. */
-const untold: ReadonlySet<LimitName> = new Set([
+const neverShown: ReadonlySet<LimitName> = new Set([
   "claim_mails",
   "reminder_mails",
   "alert_mails",
@@ -254,8 +254,8 @@ const make = Effect.gen(function* () {
       if (quotas === undefined) return
       for (const each of found) {
         const { isCounted, name, policy } = each.window
-        const isTold = isCounted || acceptedOnly.has(name) || isFull(each)
-        if (isTold && !untold.has(name)) quotas.set(policy, quotaOf(each))
+        const isShown = isCounted || acceptedOnly.has(name) || isFull(each)
+        if (isShown && !neverShown.has(name)) quotas.set(policy, quotaOf(each))
       }
     })
 

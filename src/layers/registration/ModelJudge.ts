@@ -74,14 +74,14 @@ const ask = (snapshot: Snapshot, model: ModelSetting, route: RouteSetting, promp
     const { provider } = route
     const upstream = snapshot.upstreams.get(provider.name)
     if (upstream === undefined) return yield* noVerdict("no connections")
-    const asked = {
+    const members = {
       max_completion_tokens: Math.min(maxOutputTokens, model.maxOutputTokens),
       messages: [
         { role: "system", content: instructions },
         { role: "user", content: prompt }
       ]
     }
-    const body = ownRequest("chat", asked, model, route)
+    const body = ownRequest("chat", members, model, route)
     const now = yield* Clock.currentTimeMillis
     const key = upstream.keys.take(now)
     const { bytes, status } = yield* Effect.tryPromise({

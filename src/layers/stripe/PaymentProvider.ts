@@ -343,8 +343,8 @@ const instantOf = (seconds: number) => DateTime.makeUnsafe(seconds * 1000)
 
 /** The payment event of a checkout; none while it is open, or if it is not ours or cannot be decoded. */
 const checkoutEventOf = Effect.fnUntraced(
-  function* (asked: unknown) {
-    const session = yield* decodeCheckout(asked)
+  function* (checkout: unknown) {
+    const session = yield* decodeCheckout(checkout)
     const { created, expires_at, status } = session
     const isOver = status === "complete" || status === "expired"
     if (!isOver || purchaseIn(session.metadata) === null) return Option.none<PaymentEvent>()

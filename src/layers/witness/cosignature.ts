@@ -109,13 +109,13 @@ export const addCheckpoint = Effect.fnUntraced(function* (
     maxBytes,
     patience
   })
-  const said = Buffer.from(body).toString("utf8")
+  const text = Buffer.from(body).toString("utf8")
   if (status === 409) {
-    const size = contentType === "text/x.tlog.size" ? treeSize(said) : undefined
+    const size = contentType === "text/x.tlog.size" ? treeSize(text) : undefined
     if (size === undefined) return yield* new ExchangeFailed({ reason: "it answered 409", status })
     return { _tag: "OldSize", size }
   }
-  const cosignature = cosignatureOf(verifier, submission.text, said)
+  const cosignature = cosignatureOf(verifier, submission.text, text)
   if (Result.isFailure(cosignature)) return yield* new ExchangeFailed({ reason: cosignature.failure })
   return { _tag: "Cosigned", cosignature: cosignature.success }
 })

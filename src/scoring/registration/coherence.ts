@@ -97,21 +97,21 @@ const subjectAt = (
   at: number
 ): readonly [Sign, Head] | undefined => {
   const word = words[at] ?? ""
-  const said = (sign: Sign, head: Head | undefined) =>
+  const move = (sign: Sign, head: Head | undefined) =>
     head === undefined ? undefined : ([sign, head] as const)
-  if (lifting.has(word)) return said(1, after(heads, at))
-  if (pressing.has(word)) return said(-1, after(heads, at))
+  if (lifting.has(word)) return move(1, after(heads, at))
+  if (pressing.has(word)) return move(-1, after(heads, at))
   if (word === "up" || word === "down") {
     const sign = word === "up" ? 1 : -1
     const previous = words[at - 1] ?? ""
-    if (movers.has(previous)) return said(sign, after(heads, at) ?? before(heads, at))
-    return goers.has(previous) ? said(sign, before(heads, at)) : undefined
+    if (movers.has(previous)) return move(sign, after(heads, at) ?? before(heads, at))
+    return goers.has(previous) ? move(sign, before(heads, at)) : undefined
   }
   if (!rising.has(word) && !falling.has(word)) return undefined
   const sign = rising.has(word) ? 1 : -1
   // Examples are "a drop in crude", and "lower yields", which has no subject before it.
-  if (links.has(words[at + 1] ?? "")) return said(sign, after(heads, at) ?? before(heads, at))
-  return said(sign, after(heads, at, 2) ?? before(heads, at))
+  if (links.has(words[at + 1] ?? "")) return move(sign, after(heads, at) ?? before(heads, at))
+  return move(sign, after(heads, at, 2) ?? before(heads, at))
 }
 
 const englishClaims = (text: string): ReadonlyArray<Claim> =>

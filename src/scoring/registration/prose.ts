@@ -64,7 +64,7 @@ const foreign = /[\p{L}--\p{Script=Latin}--\p{Script=Han}--\p{Script=Greek}]/gv
 const maxForeign = 3
 
 /** True if a sentence is more about judging than about the event or any market. */
-const isAside = (sentence: string, told: ReadonlySet<string>): boolean => {
+const isAside = (sentence: string, promptStems: ReadonlySet<string>): boolean => {
   const passage = read(sentence)
   const { words } = passage
   const plain = countOf(judging.plain, words) + new Set(sentence.match(judgingInChinese.plain)).size
@@ -72,7 +72,7 @@ const isAside = (sentence: string, told: ReadonlySet<string>): boolean => {
   if (plain + weak === 0) return false
   const others = words.filter((word) => !judging.plain.has(word) && !judging.weak.has(word))
   const ofMatter = contentOf(others).filter(
-    (stem) => tradeStems.has(stem) || (told.has(stem) && !ordinaryStems.has(stem))
+    (stem) => tradeStems.has(stem) || (promptStems.has(stem) && !ordinaryStems.has(stem))
   )
   const inChinese = kindTerms.filter((each) => each.within === "joined" && mentions(passage, each))
   const matter = new Set(ofMatter).size + inChinese.length
@@ -88,16 +88,17 @@ const minLittle = 0.15
 
 const isStrange = (
   content: ReadonlyArray<string>,
-  told: ReadonlySet<string>,
+  promptStems: ReadonlySet<string>,
   { few, share } = strangeness
 ): boolean => {
-  const own = [...new Set(content)].filter((stem) => !told.has(stem))
+  const own = [...new Set(content)].filter((stem) => !promptStems.has(stem))
   const strange = own.filter((stem) => !knownStems.has(stem)).length
   return strange >= few && strange > own.length * share
 }
 
-const isForeign = (sentence: Passage, told: ReadonlySet<string>): boolean =>
-  shareOf(sentence, functionWords) < minLittle && isStrange(contentOf(sentence.words), told, strangeSentence)
+const isForeign = (sentence: Passage, promptStems: ReadonlySet<string>): boolean =>
+  shareOf(sentence, functionWords) < minLittle &&
+  isStrange(contentOf(sentence.words), promptStems, strangeSentence)
 
 const isStrangeChinese = ({ words }: Passage, terms: ReadonlyArray<string>): boolean => {
   const own = new Set(terms.join(""))
@@ -147,7 +148,7 @@ export const lacksOf = (
 ) => {
   const [facts = "", task = ""] = event.prompt.split("\n\n")
   const prompt = read(facts)
-  const told = new Set(prompt.words.map(stemOf))
+  const promptStems = new Set(prompt.words.map(stemOf))
   const whole = read(texts.join("\n\n"))
   const content = contentOf(whole.words)
   const sentences = sentencesIn(texts)
@@ -164,22 +165,26 @@ export const lacksOf = (
 
   // The figure must be in a sentence with words of the task, but not in exactly those words.
   const [, question = ""] = /State in digits (.*)\.$/.exec(task) ?? []
-  const asked = new Set(likeness(read(question), whole) > verbatim ? [] : contentOf(read(question).words))
+  const questionWords = new Set(
+    likeness(read(question), whole) > verbatim ? [] : contentOf(read(question).words)
+  )
   const related = Math.max(
     question === "" ? maxRelated : 0,
-    ...sentences.filter((each) => /\d/.test(each)).map((each) => countOf(asked, contentOf(read(each).words)))
+    ...sentences
+      .filter((each) => /\d/.test(each))
+      .map((each) => countOf(questionWords, contentOf(read(each).words)))
   )
   const needed = Math.min(maxNeeded, Math.max(1, Math.floor(reasoning.size / wordsPerAddition)))
   const all = [...texts, ...entries]
   return {
     addressesJudge:
       all.some((text) => markup.test(text) || (text.match(foreign)?.length ?? 0) > maxForeign) ||
-      sentencesIn(all).some((sentence) => isAside(sentence, told)),
+      sentencesIn(all).some((sentence) => isAside(sentence, promptStems)),
     isStrange:
-      isStrange(content, told) ||
+      isStrange(content, promptStems) ||
       sentencesIn(all)
         .map(read)
-        .some((each) => isForeign(each, told)) ||
+        .some((each) => isForeign(each, promptStems)) ||
       isStrangeChinese(whole, event.terms),
     isDisordered: isDisordered(texts, content),
     isScattered: far > scatter.few && far > used.length * scatter.share,

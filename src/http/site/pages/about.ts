@@ -61,8 +61,8 @@ export const layer = HttpRouter.use(
       publicPage(
         ["lang"],
         Effect.fnUntraced(function* (frame) {
-          const { name: asked = "" } = yield* HttpRouter.params
-          const name = legalNames.find((each) => each === asked)
+          const { name: path = "" } = yield* HttpRouter.params
+          const name = legalNames.find((each) => each === path)
           const text = name === undefined ? undefined : settings.legalTexts[name]
           if (name === undefined || text === undefined) {
             return yield* new NotFound({ detail: "The operator of this service has put no such text here." })

@@ -39,7 +39,7 @@ export const layer = HttpRouter.use(
     const search = yield* Search
 
     /** The asset with the requested key, or the one that best matches the search; null if none matches. */
-    const assetAsked = Effect.gen(function* () {
+    const requestedAsset = Effect.gen(function* () {
       const words = yield* parameter("q")
       if (words === undefined || words === "") return yield* named("asset")
       return (yield* search.assets(words))[0]?.key ?? null
@@ -52,7 +52,7 @@ export const layer = HttpRouter.use(
         ["status", "type", "asset", "category", "q", "cursor", "lang"],
         Effect.fnUntraced(function* (frame) {
           const status = (yield* chosen("status", ListStatus)) ?? "open"
-          const asset = yield* assetAsked
+          const asset = yield* requestedAsset
           const filter = {
             status,
             type: yield* chosen("type", ChallengeType),

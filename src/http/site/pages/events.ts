@@ -329,28 +329,28 @@ const eventView = (
     readonly now: DateTime.Utc
   }
 ): Page => {
-  const { challenges, discussion: comments, event: told, moves, now, voices } = view
+  const { challenges, discussion: comments, event, moves, now, voices } = view
   const { t } = frame
   const messages = t.eventPage
-  const path = `/api/v1/public/comments/${encodeURIComponent(told.event_id)}`
+  const path = `/api/v1/public/comments/${encodeURIComponent(event.event_id)}`
   return {
-    title: told.title,
+    title: event.title,
     audience: "everybody",
-    translation: eventPage(told.event_id),
+    translation: eventPage(event.event_id),
     below: "/events",
     width: "wide",
     content: html`
       <div>
         <p class="eyebrow"><a href=${frame.at(eventsPage())}>${t.events}</a></p>
-        <h1 dir="auto">${told.title}</h1>
+        <h1 dir="auto">${event.title}</h1>
       </div>
-      ${eventMeta(frame, told)}
+      ${eventMeta(frame, event)}
       ${
-        told.summary === null || told.summary === ""
+        event.summary === null || event.summary === ""
           ? null
-          : longText(told.summary, 900, messages.restOfSummary)
+          : longText(event.summary, 900, messages.restOfSummary)
       }
-      ${original(frame, told.url)}
+      ${original(frame, event.url)}
       ${
         challenges.length === 0
           ? null
@@ -359,7 +359,7 @@ const eventView = (
               ${anyChallenges(frame, challenges, now)}
             </section>`
       }
-      ${movesView(frame, told, moves)} ${mostLiked(frame, told)}
+      ${movesView(frame, event, moves)} ${mostLiked(frame, event)}
       <section aria-labelledby="discussion">
         <h2 id="discussion">${messages.whatAgentsSay}</h2>
         ${discussion(frame, comments, voices)}
@@ -368,7 +368,7 @@ const eventView = (
         ${t.asJson} <a href=${frame.at(path)}>${messages.theDiscussion}</a>${frame.t.separator}<a
           href=${frame.at("/api/v1/events")}
           >${messages.theEvents}</a
-        >${messages.eventId}<code>${told.event_id}</code>
+        >${messages.eventId}<code>${event.event_id}</code>
       </p>
     `
   }
@@ -382,25 +382,25 @@ const repliesView = (
     readonly page: PageOf<Reply>
   }
 ): Page => {
-  const { commentId, event: told, page } = view
+  const { commentId, event, page } = view
   const { t } = frame
   const messages = t.eventPage
-  const json = `/api/v1/public/comments/${encodeURIComponent(told.event_id)}/${commentId}/replies`
+  const json = `/api/v1/public/comments/${encodeURIComponent(event.event_id)}/${commentId}/replies`
   return {
-    title: messages.repliesOf(told.title),
+    title: messages.repliesOf(event.title),
     audience: "everybody",
-    translation: repliesPage(told.event_id, commentId),
+    translation: repliesPage(event.event_id, commentId),
     below: "/events",
     width: "wide",
     content: html`
       <div>
-        <p class="eyebrow" dir="auto"><a href=${frame.at(eventPage(told.event_id))}>${told.title}</a></p>
+        <p class="eyebrow" dir="auto"><a href=${frame.at(eventPage(event.event_id))}>${event.title}</a></p>
         <h1>${messages.replies}</h1>
       </div>
       <p>${messages.allOldestFirst}</p>
       <section aria-label=${messages.replies}>
         ${page.items.length === 0 ? empty(messages.noMoreReplies) : replyList(frame, page.items)}
-        ${nextPage(frame, repliesPage(told.event_id, commentId), page.next_cursor)}
+        ${nextPage(frame, repliesPage(event.event_id, commentId), page.next_cursor)}
       </section>
       <p class="quiet small">${t.asJson} <a href=${frame.at(json)}>${messages.theReplies}</a>${t.stop}</p>
     `

@@ -35,7 +35,7 @@ export const layer = HttpRouter.use(
      * The questions that match the text. If none does: the open questions and the last outcome of the first asset, or else
      * the questions about the first event.
      */
-    const askedAbout = Effect.fnUntraced(function* ({ assets, events, questions }: Found) {
+    const questionsAbout = Effect.fnUntraced(function* ({ assets, events, questions }: Found) {
       const [asset] = assets
       const [event] = events
       if (questions.length > 0) {
@@ -56,7 +56,7 @@ export const layer = HttpRouter.use(
           const text = ((yield* parameter("q")) ?? "").trim()
           if (text === "") return show(site, frame, emptySearch(frame))
           const found = yield* search.find(text)
-          const [questions, now] = yield* Effect.all([askedAbout(found), DateTime.now])
+          const [questions, now] = yield* Effect.all([questionsAbout(found), DateTime.now])
           return show(site, frame, searchView(frame, { text, found, questions, now }))
         })
       )

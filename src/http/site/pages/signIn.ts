@@ -47,8 +47,8 @@ export const emailOf = (
 }
 
 /** The page of the account that the visitor asked for before signing in; otherwise the account. */
-const wayBack = Effect.map(query, (asked) =>
-  Option.getOrElse(decodeReturnTo(asked.get("return_to")), () => toAccount)
+const wayBack = Effect.map(query, (parameters) =>
+  Option.getOrElse(decodeReturnTo(parameters.get("return_to")), () => toAccount)
 )
 
 /** Begins a session in the browser and ends the previous one. */

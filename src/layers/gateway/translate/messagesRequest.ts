@@ -137,10 +137,10 @@ const formatOf = ({ response_format }: JsonObject): JsonObject | undefined => {
 
 /** `output_config`: the effort and the schema. */
 const outputConfig = (body: JsonObject): JsonObject => {
-  const asked = present({ effort: effortOf(body), format: formatOf(body) })
-  if (Object.keys(asked).length === 0) return {}
+  const members = present({ effort: effortOf(body), format: formatOf(body) })
+  if (Object.keys(members).length === 0) return {}
   const given = expectedObject(body.output_config, "output_config", "Expected an object")
-  return { output_config: { ...given, ...asked } }
+  return { output_config: { ...given, ...members } }
 }
 
 /** Chat completions allow a temperature up to 2, messages up to 1. */

@@ -175,26 +175,26 @@ const responseOf = (options: ReaderOptions, usage: () => Usage | undefined) => {
 
 /** The members of the request that a response repeats. */
 const shell = (requested: JsonObject): JsonObject => {
-  const asked = (name: string): Json => requested[name] ?? null
+  const member = (name: string): Json => requested[name] ?? null
   const reasoning = isObject(requested.reasoning) ? requested.reasoning : {}
   return {
     object: "response",
     background: false,
     error: null,
     incomplete_details: null,
-    instructions: asked("instructions"),
-    max_output_tokens: asked("max_output_tokens"),
-    max_tool_calls: asked("max_tool_calls"),
+    instructions: member("instructions"),
+    max_output_tokens: member("max_output_tokens"),
+    max_tool_calls: member("max_tool_calls"),
     metadata: requested.metadata ?? {},
     parallel_tool_calls: requested.parallel_tool_calls ?? true,
     previous_response_id: null,
     reasoning: { effort: reasoning.effort ?? null, summary: reasoning.summary ?? null },
     store: false,
-    temperature: asked("temperature"),
+    temperature: member("temperature"),
     text: requested.text ?? { format: { type: "text" } },
     tool_choice: requested.tool_choice ?? "auto",
     tools: requested.tools ?? [],
-    top_p: asked("top_p"),
+    top_p: member("top_p"),
     truncation: "disabled"
   }
 }

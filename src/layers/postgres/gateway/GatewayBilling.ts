@@ -58,9 +58,9 @@ const refusal = (
   needs: string,
   amount: bigint,
   { in_flight, left }: Pick<Judged, "in_flight" | "left">,
-  { remedy, told }: Purse
+  { remedy, balance }: Purse
 ) => {
-  const detail = `${needs}, and ${told(creditsOf(left))}`
+  const detail = `${needs}, and ${balance(creditsOf(left))}`
   if (amount > left + in_flight) return new CreditTooLow({ detail, left, remedy })
   return new CreditInFlight({
     detail: `${detail}, beside ${creditsOf(in_flight)} that calls under way have reserved`,
@@ -72,7 +72,7 @@ const refusal = (
 
 /** The wording for a limit or a balance that is too low. */
 interface Purse {
-  readonly told: (left: string) => string
+  readonly balance: (left: string) => string
   readonly remedy: string
 }
 
@@ -86,12 +86,12 @@ const ofLimit = (period: LimitPeriod): Purse => {
   const name = limitNames[period]
   const higher = `use a key with a higher ${name}`
   return {
-    told: (left) => `the key's ${name} leaves ${left}`,
+    balance: (left) => `the key's ${name} leaves ${left}`,
     remedy: period === "total" ? higher : `${higher}, or wait until it begins anew ${periodEnds[period]}`
   }
 }
 const ofCredit: Purse = {
-  told: (left) => `the agent has ${left} available`,
+  balance: (left) => `the agent has ${left} available`,
   remedy: "have the owner add credit"
 }
 
@@ -257,7 +257,7 @@ const reserveAll = Effect.fnUntraced(function* (
 ) {
   const now = timestamp(yield* DateTime.now)
   return yield* judgedCalls(sql`
-      with asked as (
+      with requested as (
         select *
           from ${rowsOf(sql, "a", calls, {
             ...callColumns,
@@ -266,7 +266,7 @@ const reserveAll = Effect.fnUntraced(function* (
       ),
       funds as (
         select id, posted - held as available from accounts
-         where id in (select 'agent:' || agent_id from asked) order by id for no key update
+         where id in (select 'agent:' || agent_id from requested) order by id for no key update
       ),
       locked as (
         select k.*, ${dayAt(sql, now)} as day,
@@ -275,7 +275,7 @@ const reserveAll = Effect.fnUntraced(function* (
           from gateway_keys k
           join agents a on a.id = k.agent_id
           left join operators o on o.id = a.owner_id
-         where k.id in (select key_id from asked) and (select count(*) from funds) >= 0
+         where k.id in (select key_id from requested) and (select count(*) from funds) >= 0
          order by k.id for no key update of k
       ),
       keys as (
@@ -293,7 +293,7 @@ const reserveAll = Effect.fnUntraced(function* (
                     else 'reserved' end as outcome
           from (select *, sum(amount) over (partition by key_id order by position) as of_key,
                        sum(amount) over (partition by agent_id order by position) as of_agent
-                  from asked) a
+                  from requested) a
           left join keys k on k.id = a.key_id
           left join funds f on f.id = 'agent:' || a.agent_id
       ),
@@ -346,13 +346,13 @@ const settleAll = Effect.fnUntraced(function* (
 ) {
   const now = timestamp(yield* DateTime.now)
   const rows = yield* charges(sql`
-      with asked as materialized (${endedCalls(sql, calls)}),
+      with ended as materialized (${endedCalls(sql, calls)}),
       open as materialized (
-        select call_id, amount, counted_on from close_reservations(array(select call_id from asked))
+        select call_id, amount, counted_on from close_reservations(array(select call_id from ended))
       ),
       closing as (
         select a.*, o.amount, o.counted_on, least(a.cost, o.amount) as charged
-          from asked a join open o on o.call_id = a.call_id
+          from ended a join open o on o.call_id = a.call_id
       ),
       funds as (
         select id, posted - held as available from accounts

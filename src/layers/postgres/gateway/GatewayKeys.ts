@@ -190,23 +190,26 @@ const make = Effect.gen(function* () {
   const mayUse = ({ id, kind }: Holder, agentId: string, ownerId: string | null) =>
     kind === "agent" ? id.toLowerCase() === agentId.toLowerCase() : id.toLowerCase() === ownerId
 
-  const expiryOf = Effect.fnUntraced(function* (asked: DateTime.Utc | null | undefined, now: DateTime.Utc) {
+  const expiryOf = Effect.fnUntraced(function* (
+    expiresAt: DateTime.Utc | null | undefined,
+    now: DateTime.Utc
+  ) {
     const { gatewayKeyMaxTtl, gatewayKeyTtl } = settings
-    if (asked === null || asked === undefined) return DateTime.addDuration(now, gatewayKeyTtl)
-    if (DateTime.isLessThanOrEqualTo(asked, now)) {
+    if (expiresAt === null || expiresAt === undefined) return DateTime.addDuration(now, gatewayKeyTtl)
+    if (DateTime.isLessThanOrEqualTo(expiresAt, now)) {
       return yield* InvalidRequest.of(
         "expires_at",
-        `Expected a time in the future, got ${DateTime.formatIso(asked)}`
+        `Expected a time in the future, got ${DateTime.formatIso(expiresAt)}`
       )
     }
     const latest = DateTime.addDuration(now, gatewayKeyMaxTtl)
-    if (DateTime.isGreaterThan(asked, latest)) {
+    if (DateTime.isGreaterThan(expiresAt, latest)) {
       return yield* InvalidRequest.of(
         "expires_at",
-        `Expected ${DateTime.formatIso(latest)} at the latest: a key lives for ${Duration.format(gatewayKeyMaxTtl)} at most, got ${DateTime.formatIso(asked)}`
+        `Expected ${DateTime.formatIso(latest)} at the latest: a key lives for ${Duration.format(gatewayKeyMaxTtl)} at most, got ${DateTime.formatIso(expiresAt)}`
       )
     }
-    return asked
+    return expiresAt
   })
 
   /** Checks that the agent may have another key. Locks the agent, so that its keys are made one after the other. */
@@ -247,15 +250,15 @@ const make = Effect.gen(function* () {
   })
 
   const create: GatewayKeys["Service"]["create"] = Effect.fn("GatewayKeys.create")(
-    function* (by, agentId, asked) {
+    function* (by, agentId, newKey) {
       if (!isUuid(agentId)) return yield* NotFound.agent(agentId)
       const now = yield* DateTime.now
-      const expiresAt = yield* expiryOf(asked.expires_at, now)
+      const expiresAt = yield* expiryOf(newKey.expires_at, now)
       const id = GatewayKeyId.make(yield* random.uuidV7())
       const { key, prefix } = makeGatewayKey()
-      const name = asked.name ?? "default"
-      const limits = limitsIn(asked)
-      const models = asked.allowed_models ?? null
+      const name = newKey.name ?? "default"
+      const limits = limitsIn(newKey)
+      const models = newKey.allowed_models ?? null
       const made = Effect.gen(function* () {
         const agent = yield* admit(by, agentId, now)
         yield* execute(sql`
@@ -321,10 +324,15 @@ const make = Effect.gen(function* () {
   })
 
   /** Changes the row that the transaction holds. The counters start again from all charges and reservations of the key. */
-  const change = (keyId: string, asked: GatewayKeyChange, expiresAt: DateTime.Utc | undefined, now: Date) => {
+  const updateRow = (
+    keyId: string,
+    change: GatewayKeyChange,
+    expiresAt: DateTime.Utc | undefined,
+    now: Date
+  ) => {
     const limitOr = (field: (typeof limitFields)[number]) =>
-      asked[field] === undefined ? sql.literal(`k.${field}`) : sql`${asked[field]}::int8`
-    const models = asked.allowed_models
+      change[field] === undefined ? sql.literal(`k.${field}`) : sql`${change[field]}::int8`
+    const models = change.allowed_models
     return changedRow(sql`
       with c as (
         select k.id, k.day, ${changesOf(sql, { held: "u.held", spent: "u.spent", counted: "u.counted_on" })}
@@ -338,7 +346,7 @@ const make = Effect.gen(function* () {
       ),
       changed as (
         update gateway_keys k
-           set name = coalesce(${asked.name ?? null}, k.name),
+           set name = coalesce(${change.name ?? null}, k.name),
                expires_at = coalesce(${expiresAt === undefined ? null : timestamp(expiresAt)}, k.expires_at),
                allowed_models = ${models === undefined ? sql.literal("k.allowed_models") : modelsParam(models)},
                ${sql.csv(limitFields.map((field) => sql`${sql.literal(field)} = ${limitOr(field)}`))},
@@ -351,10 +359,10 @@ const make = Effect.gen(function* () {
   }
 
   const update: GatewayKeys["Service"]["update"] = Effect.fn("GatewayKeys.update")(
-    function* (by, keyId, asked) {
+    function* (by, keyId, change) {
       if (!isUuid(keyId)) return yield* noKey(keyId)
       const now = yield* DateTime.now
-      const expiresAt = asked.expires_at === undefined ? undefined : yield* expiryOf(asked.expires_at, now)
+      const expiresAt = change.expires_at === undefined ? undefined : yield* expiryOf(change.expires_at, now)
       const changed = Effect.gen(function* () {
         const held = yield* heldRow(sql`
           select encode(k.key_hash, 'hex') as hash, k.revoked_at is not null as revoked,
@@ -374,7 +382,7 @@ const make = Effect.gen(function* () {
           changed: isChanged,
           held: reserved,
           spent
-        } = yield* change(keyId, asked, expiresAt, timestamp(now))
+        } = yield* updateRow(keyId, change, expiresAt, timestamp(now))
         if (!isChanged) {
           return yield* InvalidRequest.of(
             "credit_limit",

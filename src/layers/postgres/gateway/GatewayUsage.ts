@@ -163,10 +163,10 @@ const make = Effect.gen(function* () {
     return { from, to }
   })
 
-  const report: GatewayUsage["Service"]["report"] = Effect.fn("GatewayUsage.report")(function* (asked) {
-    const { from, to } = yield* reportedRange(asked)
-    const { group, text } = reportedBy[asked.by]
-    const order = asked.by === "day" ? "name" : "charged desc, name"
+  const report: GatewayUsage["Service"]["report"] = Effect.fn("GatewayUsage.report")(function* (question) {
+    const { from, to } = yield* reportedRange(question)
+    const { group, text } = reportedBy[question.by]
+    const order = question.by === "day" ? "name" : "charged desc, name"
     const rows = yield* reportRows(sql`
       with groups as (
         select ${sql.literal([`${group} as name`, ...inGroups].join(", "))}
@@ -182,7 +182,7 @@ const make = Effect.gen(function* () {
              prompt_tokens::float8, cached_tokens::float8, cache_write_tokens::float8, completion_tokens::float8,
              reasoning_tokens::float8, charged::int8, calls_without_cost::float8, provider_cost::int8,
              (charged_with_cost - provider_cost)::int8 as margin
-        from reported order by is_total desc, ${sql.literal(order)} limit ${asked.maxItems + 1}`).pipe(
+        from reported order by is_total desc, ${sql.literal(order)} limit ${question.maxItems + 1}`).pipe(
       // A block-range index can only be read as a bitmap.
       withStatementTimeout(sql, reportTimeout, { enable_bitmapscan: "on" }),
       transaction(sql)

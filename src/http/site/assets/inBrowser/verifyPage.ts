@@ -181,8 +181,8 @@ const fetchLinked = async (path: string) => {
       redirect: "error"
     })
     if (!answer.ok) {
-      const told: unknown = await answer.json().catch(() => null)
-      const detail = typeof told === "object" && told !== null && "detail" in told ? String(told.detail) : ""
+      const body: unknown = await answer.json().catch(() => null)
+      const detail = typeof body === "object" && body !== null && "detail" in body ? String(body.detail) : ""
       notLoaded(detail)
       return
     }
