@@ -631,7 +631,7 @@ layer(testServer())("The administrators' commands for credit", (it) => {
       assert.isFalse(ran.ok)
       assert.include(
         ran.out,
-        "account gateway_revenue has 1 micro-credits and holds 0, its transfers say 0 and 0"
+        "account gateway_revenue has 1 micro-credits and holds 0, its transfers sum to 0 and 0"
       )
       assert.include(ran.out, "accounts_moved_by_transfers of accounts is missing or switched off")
       assert.strictEqual(ran.err, "admin: The ledger violates an invariant: see above.")

@@ -181,7 +181,7 @@ layer(testServices(plans))("The ledger's check of plans", (it) => {
       const { differences } = yield* Audit.use(({ verifyLedger }) => verifyLedger)
       assert.match(
         differences.join("\n"),
-        /got 100000001 micro-credits of its plans in 2026-03, which came to 100000000/
+        /got 100000001 micro-credits of its plans in 2026-03, which give 100000000/
       )
     })
   )

@@ -163,10 +163,10 @@ layer(testServices())("Fifty top-ups at once", (it) => {
   it.effect("Of fifty top-ups with credit for twenty, twenty move, and nobody is ever overdrawn", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(5, 20)
-      const asked = times(50, (index) =>
+      const requests = times(50, (index) =>
         topUp(owner, agents[index % 5] ?? "", { amount: credits(1), idempotency_key: `k${index}` })
       )
-      const { done, findings } = yield* sampledWhile(concurrently(asked))
+      const { done, findings } = yield* sampledWhile(concurrently(requests))
       assert.deepStrictEqual(findings, [])
       assert.lengthOf(done.filter(Result.isSuccess), 20)
       assert.deepStrictEqual(
@@ -182,13 +182,13 @@ layer(testServices())("Fifty top-ups at once", (it) => {
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(5, 20)
       const replicas = [yield* Credits, yield* creditsReplica]
-      const asked = times(50, (index) =>
+      const requests = times(50, (index) =>
         replicas[index % 2]?.topUp(owner, agents[index % 5] ?? "", {
           amount: credits(1),
           idempotency_key: `r${index}`
         })
       ).filter((each) => each !== undefined)
-      const done = yield* concurrently(asked)
+      const done = yield* concurrently(requests)
       assert.lengthOf(done.filter(Result.isSuccess), 20)
       yield* has(`owner:${owner}`, 0n)
       assert.deepStrictEqual(yield* differences, [])
@@ -274,9 +274,10 @@ layer(testServices())("The ledger's check of top-ups", (it) => {
       const strangers = [yield* claimedAgent(), yield* provisionalAgent()]
       const ids = strangers.map((id, index) => ({ id: `any:${index}`, credit: `agent:${id}` }))
       yield* record(...ids.map((each) => ({ ...aTransfer, ...each, debit: `owner:${owner}` })))
-      const found = (yield* differences).filter((line) => !line.includes("for no reason"))
+      const found = (yield* differences).filter((line) => !line.includes("without a recorded reason"))
       assert.lengthOf(found, 2)
-      for (const finding of found) assert.match(finding, /^transfer any:. from owner:.* who does not own it$/)
+      for (const finding of found)
+        assert.match(finding, /^transfer any:. from owner:.* which it does not own$/)
     })
   )
 
@@ -309,7 +310,7 @@ layer(testServices())("The ledger's check of top-ups", (it) => {
         debit: `owner:${owner}`,
         credit: "gateway_revenue"
       })
-      const found = (yield* differences).filter((finding) => finding.includes("is no top-up of the owner"))
+      const found = (yield* differences).filter((finding) => finding.includes("is not a top-up by the owner"))
       assert.lengthOf(found, 2)
     })
   )

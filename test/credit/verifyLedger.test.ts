@@ -112,7 +112,7 @@ layer(testServices())("The check of given credit", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const agent = yield* claimedAgent()
-      const asked = [
+      const bodies = [
         `{ "idempotency_key" : "a.b:c-1_2", "amount" : 1e-6, "reason": "\\u0000 \\"amount\\": 3" }`,
         `{"reason":"${"\\u6da8".repeat(1000)}","amount":0.25E+1,\n"idempotency_key":"late"}`,
         // A rejected request is recorded, too, and may contain anything.
@@ -120,7 +120,7 @@ layer(testServices())("The check of given credit", (it) => {
         `{"amount":99e99,"idempotency_key":"late"}`,
         "not json"
       ]
-      for (const [n, body] of asked.entries()) {
+      for (const [n, body] of bodies.entries()) {
         yield* sql`
           insert into audit_log (id, at, action, path, request_id, body)
           values (gen_random_uuid(), '2026-01-01', 'grantAgent',
@@ -167,13 +167,13 @@ layer(testServices())("The check of given credit", (it) => {
         for (const id of unasked) {
           assert.include(
             found,
-            `transfer ${id} gives ${agent} 7000000 micro-credits, and no call of an administrator is recorded that asked for it`
+            `transfer ${id} gives ${agent} 7000000 micro-credits without a recorded call of an administrator`
           )
         }
         for (const id of [...unfounded, "between"]) {
           assert.include(
             found,
-            `transfer ${id} gives ${agent} 7000000 micro-credits for no reason that is recorded`
+            `transfer ${id} gives ${agent} 7000000 micro-credits without a recorded reason`
           )
         }
         assert.include(found, `transfer plan:${owner}:1970-02:7000000 is of 1970-01`)
@@ -216,7 +216,7 @@ layer(testServices())("The check of given credit", (it) => {
       })
       const found = (yield* differences).filter((line) => !before.includes(line))
       const named = found.flatMap(
-        (line) => /^transfer (\S+) .* for no reason that is recorded$/.exec(line)?.[1] ?? []
+        (line) => /^transfer (\S+) .* without a recorded reason$/.exec(line)?.[1] ?? []
       )
       const ids = [...forged.map(([id]) => id), "fee:4"].filter((id) => !id.startsWith("gw:"))
       assert.deepStrictEqual(named, ids.toSorted())
@@ -257,21 +257,24 @@ const copied = (table: string, where: string, changes: string) => `
   select (jsonb_populate_record(t, jsonb_build_object(${changes}))).* from ${table} t where ${where}`
 
 const transferTampering: Tampering = [
-  ["update transfers set amount = amount + 1 where id like 'grant:%:x'", /has .* its transfers say/],
-  ["update transfers set credit = 'gateway_revenue' where id like 'grant:%:x'", /has .* its transfers say/],
-  ["delete from transfers where id like 'grant:%:x'", /has .* its transfers say/],
+  ["update transfers set amount = amount + 1 where id like 'grant:%:x'", /has .* its transfers sum to/],
+  [
+    "update transfers set credit = 'gateway_revenue' where id like 'grant:%:x'",
+    /has .* its transfers sum to/
+  ],
+  ["delete from transfers where id like 'grant:%:x'", /has .* its transfers sum to/],
   [
     "insert into transfers (id, kind, debit, credit, amount, reason, at) select 'y', kind, debit, credit, amount, reason, at from transfers where id like 'grant:%:x'",
-    /has .* its transfers say/
+    /has .* its transfers sum to/
   ],
   [
     "update transfers set credit = 'agent:x' where id like 'grant:%:x'",
     /transfers name agent:x, which is no account/
   ],
-  ["update accounts set posted = posted + 1 where posted > 0", /all balances together are/],
+  ["update accounts set posted = posted + 1 where posted > 0", /the sum of all balances is/],
   [
     "update accounts set held = held + 1 where kind = 'gateway_revenue' and posted > held",
-    /holds .* its transfers say/
+    /holds .* its transfers sum to/
   ],
   ["update transfers set amount = amount + 1 where id = 'end'", /does not fit the pending one it ends, hold/],
   [
@@ -280,9 +283,9 @@ const transferTampering: Tampering = [
   ],
   [
     "update transfers set amount = amount - 1 where id like 'grant:claim:%'",
-    /claim grant of agent .* said to be 500000000 .* says 499999999/
+    /records a claim grant of 500000000 .* moved 499999999/
   ],
-  ["delete from accounts where posted = 0 and kind = 'owner'", /owner:.* is not there/]
+  ["delete from accounts where posted = 0 and kind = 'owner'", /account owner:.* is missing/]
 ]
 
 layer(testServices())("The check of balances and transfers", (it) => {
@@ -348,47 +351,47 @@ const poolTampering: Tampering = [
   ],
   [
     "update stakes set position = case position when 1 then 7 else position end where challenge_id = '{open}' and bin = 2",
-    /was taken on a bin that held 100000000/
+    /was accepted on a bin that held 100000000/
   ],
   [
     "update stakes s set owner_id = a.owner_id from agents a where a.id = '{first}' and s.challenge_id = '{open}' and s.bin = 2",
-    /of them its owner's/
+    /of which .* were its owner's/
   ],
   [
     "update pool_bins set staked = staked + 1 where challenge_id = '{open}' and bin = 2",
-    /is said to hold 250000001 micro-credits of 2/
+    /records 250000001 micro-credits of 2/
   ],
-  ["update pool_bins set stakers = stakers + 1 where challenge_id = '{paid}'", /its stakes say/],
-  ["delete from pool_bins where challenge_id = '{paid}'", /is said to hold 0/],
-  ["delete from transfers where id = 'release:{paid}:{first}'", /not let go whole/],
-  ["update transfers set amount = amount - 1 where id = 'release:{voided}:{first}'", /not let go whole/],
-  ["update transfers set kind = 'post' where id = 'release:{paid}:{first}'", /not let go whole/],
+  ["update pool_bins set stakers = stakers + 1 where challenge_id = '{paid}'", /its stakes are/],
+  ["delete from pool_bins where challenge_id = '{paid}'", /records 0/],
+  ["delete from transfers where id = 'release:{paid}:{first}'", /not released whole/],
+  ["update transfers set amount = amount - 1 where id = 'release:{voided}:{first}'", /not released whole/],
+  ["update transfers set kind = 'post' where id = 'release:{paid}:{first}'", /not released whole/],
   [
     copied(
       "transfers",
       "id = 'release:{paid}:{first}'",
       "'id', 'release:{open}:{first}', 'credit', 'pool:{open}', 'pending_id', 'stake:{open}:{first}'"
     ),
-    /let go before its pool is settled/
+    /released before its pool was settled/
   ],
   [copied("transfers", "id = 'stake:{paid}:{first}'", "'id', 'stake:{open}:x'"), /does not fit any stake/],
-  ["delete from pool_rewards where agent_id = '{second}'", /is on the winning bin and has no reward/],
+  ["delete from pool_rewards where agent_id = '{second}'", /is on the winning bin but has no reward/],
   [
     copied("pool_rewards", "agent_id = '{first}'", "'agent_id', '{third}', 'reward', 0"),
     /is not on the winning bin/
   ],
-  ["update pool_rewards set reward = reward + 1 where agent_id = '{first}'", /is said to be/],
+  ["update pool_rewards set reward = reward + 1 where agent_id = '{first}'", /is recorded as/],
   ["update pool_rewards set withheld = 1 where agent_id = '{first}'", /its account was never full/],
-  ["delete from transfers where id = 'reward:{paid}:{first}'", /its transfer says 0/],
+  ["delete from transfers where id = 'reward:{paid}:{first}'", /its transfer moved 0/],
   [
     copied(
       "transfers",
       "id = 'reward:{paid}:{first}'",
       "'id', 'reward:{paid}:{third}', 'credit', 'agent:{third}'"
     ),
-    /is said to be 0/
+    /is recorded as 0/
   ],
-  ["update transfers set credit = 'agent:{third}' where id = 'reward:{paid}:{first}'", /is said to be/],
+  ["update transfers set credit = 'agent:{third}' where id = 'reward:{paid}:{first}'", /is recorded as/],
   [
     "update pool_settlements set winning_bin = 1 where challenge_id = '{paid}'",
     /its winning bin is not where the value lies/
@@ -403,16 +406,19 @@ const poolTampering: Tampering = [
   ],
   [
     "update pool_settlements set staked = staked + 1 where challenge_id = '{paid}'",
-    /stakes and staked are not those/
+    /stakes and staked are not the number/
   ],
   [
     "update pool_settlements set stakes = stakes + 1 where challenge_id = '{voided}'",
-    /stakes and staked are not those/
+    /stakes and staked are not the number/
   ],
-  ["update pool_settlements set winners = 1 where challenge_id = '{paid}'", /winners and paid are not those/],
+  [
+    "update pool_settlements set winners = 1 where challenge_id = '{paid}'",
+    /winners and paid are not the number/
+  ],
   [
     "update pool_settlements set paid = paid + 1 where challenge_id = '{paid}'",
-    /winners and paid are not those/
+    /winners and paid are not the number/
   ],
   [
     "update pool_settlements set paid = paid + 250000001 where challenge_id = '{paid}'",
@@ -424,23 +430,23 @@ const poolTampering: Tampering = [
   ],
   [
     "delete from pool_settlements where challenge_id = '{voided}'",
-    /it is not settled, and its challenge has ended/
+    /it is not settled, but its challenge has ended/
   ],
   [
     copied("pool_settlements", "challenge_id = '{voided}'", "'challenge_id', '{open}'"),
-    /it is settled, and its challenge has not ended/
+    /it is settled, but its challenge has not ended/
   ],
   ["delete from transfers where id = 'fund:{open}'", /it is not funded with 25000000 micro-credits/],
   [
     "update transfers set amount = amount + 1 where id = 'fund:{paid}'",
     /it is not funded with 1250000000 micro-credits/
   ],
-  ["delete from transfers where id = 'return:{voided}'", /what it did not pay did not return/],
+  ["delete from transfers where id = 'return:{voided}'", /its unpaid credit was not returned/],
   [
     copied("transfers", "id = 'return:{voided}'", "'id', 'return:{open}', 'debit', 'pool:{open}'"),
-    /credit returned before it is settled/
+    /its credit was returned before it was settled/
   ],
-  ["update accounts set posted = 1 where id = 'pool:{paid}'", /it is settled, and not empty/],
+  ["update accounts set posted = 1 where id = 'pool:{paid}'", /it is settled, but not empty/],
   ["delete from accounts where id = 'pool:{open}'", /it has no account/]
 ]
 

@@ -116,7 +116,7 @@ describe("The audit of the administrators' record", () => {
       sql: SqlClient.SqlClient,
       ids: { readonly first: string; readonly second: string; readonly third: string }
     ) => ReadonlyArray<Statement.Statement<object>>,
-    said: (ids: { readonly first: string; readonly second: string }) => string
+    finding: (ids: { readonly first: string; readonly second: string }) => string
   ) =>
     layer(testServices())(what, (it) => {
       it.effect("The audit of the log names the changed record of administrators, and nothing before", () =>
@@ -130,7 +130,7 @@ describe("The audit of the administrators' record", () => {
           const third = yield* call("third")
           assert.deepStrictEqual(yield* differences, [])
           yield* unhindered(change(sql, { first, second, third }))
-          assert.include((yield* differences).join("\n"), said({ first, second }))
+          assert.include((yield* differences).join("\n"), finding({ first, second }))
         })
       )
     })

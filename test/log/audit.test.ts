@@ -180,7 +180,7 @@ const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>
         ? [`entry ${of("index")}`]
         : [`entry ${of("index")}`, what]
     case "log_pending":
-      return ["waiting entry|waits|not in the log"]
+      return ["pending entry|not in the log"]
     case "log_nodes":
       return ["log_nodes"]
     case "log_checkpoints":
@@ -246,7 +246,7 @@ const prepared = Effect.gen(function* () {
 })
 
 /** A deleted row, and the line that misses it. A checkpoint has none: old ones are thinned out. */
-const deleted: ReadonlyArray<readonly [table: string, where: string, said: string]> = [
+const deleted: ReadonlyArray<readonly [table: string, where: string, expected: string]> = [
   ["challenges", "cancelled_at is not null", "there is no challenge"],
   ["challenges", "cancelled_at is null and resolved_at is null", "there is no challenge"],
   ["predictions", "revision = 0", "there is no prediction with its commit"],
@@ -265,7 +265,7 @@ const deleted: ReadonlyArray<readonly [table: string, where: string, said: strin
   ["log_pending", "type = 'challenge.create'", "its creation is not in the log"],
   ["log_nodes", "true", "the hash of entries 0 to 255 is missing"],
   ["log_state", "true", "log_state: it has no row"],
-  ["log_reveals", "true", "nothing waits to do so"],
+  ["log_reveals", "true", "no pending entry does"],
   ["log_identity", "true", "the origin of this log"],
   ["log_keys", "true", "no key of this log signed its note"]
 ]
@@ -274,7 +274,7 @@ const anotherId = "gen_random_uuid()"
 
 /** A row that nobody recorded, and the line that names it. */
 const added: ReadonlyArray<
-  readonly [table: string, where: string, different: Readonly<Record<string, string>>, said: string]
+  readonly [table: string, where: string, different: Readonly<Record<string, string>>, expected: string]
 > = [
   [
     "challenges",
@@ -328,7 +328,7 @@ const added: ReadonlyArray<
       id: "100000",
       commit: "(select commit from log_entries where type = 'prediction.commit' order by index limit 1)"
     },
-    "an entry that waits (prediction.commit) is in the log as entry"
+    "a pending entry (prediction.commit) is in the log as entry"
   ],
   ["log_pending", "type = 'challenge.create'", { id: "100000" }, "waits 2 times"],
   [
@@ -460,19 +460,19 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
     it.effect("The audit names rows that are gone, and rows that nobody recorded", () =>
       Effect.gen(function* () {
         const unnamed: Array<string> = []
-        const look = Effect.fnUntraced(function* (name: string, table: string, said: string) {
+        const look = Effect.fnUntraced(function* (name: string, table: string, expected: string) {
           const found = yield* differences
-          if (!found.some((line) => line.includes(said)))
-            unnamed.push(`${name}: ${said} in\n    ${found.join("\n    ")}`)
+          if (!found.some((line) => line.includes(expected)))
+            unnamed.push(`${name}: ${expected} in\n    ${found.join("\n    ")}`)
           yield* restored(table)
         })
-        for (const [table, where, said] of oneIn(7, deleted)) {
+        for (const [table, where, expected] of oneIn(7, deleted)) {
           yield* deleteOne(table, where)
-          yield* look(`${table} without a row`, table, said)
+          yield* look(`${table} without a row`, table, expected)
         }
-        for (const [table, where, different, said] of oneIn(7, added)) {
+        for (const [table, where, different, expected] of oneIn(7, added)) {
           yield* addAnother(table, where, different)
-          yield* look(`${table} with another row`, table, said)
+          yield* look(`${table} with another row`, table, expected)
         }
         assert.deepStrictEqual(unnamed, [])
         assert.deepStrictEqual(yield* differences, [])
@@ -524,10 +524,10 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
              set entry = convert_to(replace(convert_from(entry, 'UTF8'), '"challenge_id"', '"challenge_ie"'), 'UTF8')
            where index = (select min(index) from log_entries where type = 'challenge.close')`)
         const found = yield* differences
-        const said = found.join("\n")
-        assert.match(said, /^entry \d+ closes a challenge, and does not say which$/m)
-        assert.match(said, /^entry \d+: its column challenge_id is not what its bytes say$/m)
-        assert.notInclude(said, "undefined")
+        const text = found.join("\n")
+        assert.match(text, /^entry \d+ closes a challenge, but does not name it$/m)
+        assert.match(text, /^entry \d+: its column challenge_id is not what its bytes say$/m)
+        assert.notInclude(text, "undefined")
         yield* restored("log_entries")
       })
     )
@@ -601,12 +601,12 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
           yield* sequenceAll
           assert.strictEqual(yield* sequencer.revealDue, 2)
           assert.deepStrictEqual(yield* differences, [])
-          const told = Effect.fnUntraced(function* (set: Statement.Statement<object>, said: string) {
+          const told = Effect.fnUntraced(function* (set: Statement.Statement<object>, expected: string) {
             yield* asOwner(sql`create table kept as select * from log_pending`)
             yield* asOwner(set)
             const found = yield* differences
             assert.isTrue(
-              found.some((line) => line.includes(said)),
+              found.some((line) => line.includes(expected)),
               found.join("\n")
             )
             yield* asOwner(sql`truncate log_pending`)
@@ -617,11 +617,11 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
           const replaced = (from: string, to: string) => sql`
           update log_pending set entry = convert_to(replace(convert_from(entry, 'UTF8'), ${from}, ${to}), 'UTF8')
            where ${reveal}`
-          yield* told(replaced('"salt":"', '"salt":"00'), "salt is not what its waiting entry recorded")
-          yield* told(replaced("bullish", "bearish"), "body is not what its waiting entry recorded")
+          yield* told(replaced('"salt":"', '"salt":"00'), "salt is not what its pending entry recorded")
+          yield* told(replaced("bullish", "bearish"), "body is not what its pending entry recorded")
           yield* told(replaced("agent_id", "agent"), "its body is that of no prediction")
           yield* told(replaced('revision\\":0', 'revision\\":1'), "its body is that of no prediction")
-          yield* told(sql`delete from log_pending where ${reveal}`, "nothing waits to do so")
+          yield* told(sql`delete from log_pending where ${reveal}`, "no pending entry does")
           yield* sequenceAll
           assert.deepStrictEqual(yield* differences, [])
         })

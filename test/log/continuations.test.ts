@@ -168,8 +168,8 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
       const fresh = yield* instance(nothing)
       yield* waits(fresh.sequencer, /had a memory of it/)
       const before = yield* continued
-      const said = yield* resume(sequencer, "a second replica for jobs")
-      assert.deepInclude(said, { number: before.length + 1, size, lost_size: null, fault: null })
+      const continuation = yield* resume(sequencer, "a second replica for jobs")
+      assert.deepInclude(continuation, { number: before.length + 1, size, lost_size: null, fault: null })
       yield* waits(fresh.sequencer, /which is in force from/)
       yield* TestClock.adjust("19999 millis")
       yield* waits(fresh.sequencer, /which is in force from/)
@@ -178,7 +178,7 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
       const restarted = yield* fresh.start
       yield* keeps(restarted)
       const [entry] = (yield* continued).slice(before.length)
-      assert.deepInclude(entry, { type: "log.continue", number: said.number, size, lost_size: null })
+      assert.deepInclude(entry, { type: "log.continue", number: continuation.number, size, lost_size: null })
       assert.notInclude(JSON.stringify(entry), "replica")
       assert.deepStrictEqual(yield* audited, [])
       // A continuation from before an instance came does not count for it.
@@ -347,7 +347,7 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
         assert.deepStrictEqual(yield* continued, [])
 
         // An instance that has not seen it finds it, too, and its audit does not lift the fault.
-        const line = `checkpoint of size ${checkpoint.size}, which was seen (log_lost_heads): the log has ${size} entries only`
+        const line = `checkpoint of size ${checkpoint.size}, which was seen (log_lost_heads): the log has only ${size} entries`
         assert.deepStrictEqual(yield* audited, [
           line,
           `checkpoint of size ${checkpoint.size}, which was seen (log_lost_heads): neither it nor a later one is kept (log_checkpoints)`
@@ -387,8 +387,8 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
         // The log's own name is no other name.
         assert.strictEqual((yield* Effect.flip(rename(checkpoint.origin)))._tag, "LogLost")
         const name = "arena.example/log/second"
-        const said = yield* rename(name)
-        assert.deepInclude(said, { origin: name, size, lost_size: checkpoint.size })
+        const continuation = yield* rename(name)
+        assert.deepInclude(continuation, { origin: name, size, lost_size: checkpoint.size })
         yield* TestClock.adjust("20 seconds")
         yield* waits(sequencer, /but \d+ were signed|once an audit finds nothing/)
         assert.deepStrictEqual(yield* audited, [])

@@ -122,7 +122,7 @@ layer(testServices())("A reveal", (it) => {
         values ('prediction.reveal', ${BigInt(sealed.commit_index)}, ${predictionReveal(sealed)})`
       const { differences } = yield* Audit.use(({ verifyLog }) => verifyLog)
       assert.lengthOf(differences, 1)
-      assert.include(differences[0], "an entry that waits reveals it before its challenge is closed")
+      assert.include(differences[0], "a pending entry reveals it before its challenge is closed")
     })
   )
 })

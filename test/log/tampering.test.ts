@@ -132,7 +132,7 @@ const predictions = [
       ]
     ],
     "log audit",
-    /do not have the root|have the hash that is kept of them|its root is not that/
+    /do not have the root|have their stored hash|its root is not that/
   ),
   row(
     "whose it is",
@@ -255,13 +255,13 @@ const scores = [
     "that an agent which nobody claimed is verified",
     [["agent_stats", `update agent_stats set verified = true where agent_id = ${agent("unclaimed")}`]],
     "figures check",
-    /^global: .* is verified, and nobody claimed it$/
+    /^global: .* is verified, but not claimed$/
   ),
   row(
     "that a claimed agent is verified",
     [["agent_stats", `update agent_stats set verified = false where agent_id = ${agent("agent 1")}`]],
     "figures check",
-    /^global: .* is not verified, and was claimed$/
+    /^global: .* is not verified, but claimed$/
   )
 ]
 
@@ -434,31 +434,31 @@ const credit = [
       ]
     ],
     "ledger check",
-    /^account agent:.* its transfers say /
+    /^account agent:.* its transfers sum to /
   ),
   row(
     "the amount of a transfer",
     [["transfers", `update transfers set amount = amount + 1 where id = ${given}`]],
     "ledger check",
-    /^account agent:.* its transfers say /
+    /^account agent:.* its transfers sum to /
   ),
   row(
     "whom a transfer paid",
     [["transfers", `update transfers set credit = 'agent:' || ${agent("agent 2")} where id = ${given}`]],
     "ledger check",
-    /^account agent:.* its transfers say /
+    /^account agent:.* its transfers sum to /
   ),
   row(
     "what an agent was given for its claim",
     [["agents", `update agents set claim_grant = 500000000 where name = 'agent 1'`]],
     "ledger check",
-    /^the claim grant of agent /
+    /^agent .* records a claim grant of /
   ),
   row(
     "a grant that nobody asked for, with both balances",
     forgedGrant,
     "ledger check",
-    /^transfer grant:admin:agent:.*:forged gives agent:.* and no call of an administrator is recorded that asked for it$/
+    /^transfer grant:admin:agent:.*:forged gives agent:.* without a recorded call of an administrator$/
   ),
   row(
     "a grant that nobody asked for, with both balances and a call that asks for it",
@@ -482,7 +482,7 @@ const administrators = [
     "a call of an administrator, which is gone",
     [["audit_log", `delete from audit_log where path = '/called/1'`]],
     "log audit",
-    /^audit_log, [-0-9a-f]{36}: it is link \d+ of audit_chain, and not there$/
+    /^audit_log, [-0-9a-f]{36}: link \d+ of audit_chain records it, but it is missing$/
   ),
   row(
     "a call that the log has no head after, which is gone with its end",
@@ -494,7 +494,7 @@ const administrators = [
       ["audit_log", `delete from audit_log where path = '/called/2'`]
     ],
     "log audit",
-    /^audit_log, [-0-9a-f]{36}: it is link \d+ of audit_chain, and not there$/
+    /^audit_log, [-0-9a-f]{36}: link \d+ of audit_chain records it, but it is missing$/
   ),
   row(
     "what an administrator sent",
@@ -529,7 +529,7 @@ const administrators = [
       ]
     ],
     "log audit",
-    /^audit_outcomes, [-0-9a-f]{36}: it is link \d+ of audit_chain, and not there$/
+    /^audit_outcomes, [-0-9a-f]{36}: link \d+ of audit_chain records it, but it is missing$/
   ),
   row(
     "how a call ended",
@@ -569,7 +569,7 @@ const administrators = [
       ["audit_head", `update audit_head set count = 0, logged = 0, hash = decode(repeat('00', 32), 'hex')`]
     ],
     "log audit",
-    /^entry \d+ records \d+ links of the audit log, and audit_chain has no link \d+$/
+    /^entry \d+ records \d+ links of the audit log, but audit_chain has no link \d+$/
   )
 ]
 
@@ -723,13 +723,13 @@ const log = [
       ]
     ],
     "log audit",
-    /its root is not that of|have the hash that is kept of them/
+    /its root is not that of|have their stored hash/
   ),
   row(
     "the newest entry, which is gone",
     [["log_entries", `delete from log_entries where index = (select max(index) from log_entries)`]],
     "log audit",
-    /is missing|its size is|the log has \d+ entries only/
+    /is missing|its size is|the log has only \d+ entries/
   ),
   row(
     "which predictions stand where",
@@ -747,7 +747,7 @@ const log = [
     "a hash of the tree",
     [["log_nodes", `update log_nodes set hash = sha256(hash) where n = 0 and level = 1`]],
     "log audit",
-    /have the hash that is kept of them/
+    /have their stored hash/
   ),
   row(
     "the root of the tree",

@@ -95,15 +95,15 @@ export const fund = (account: string, amount: number) =>
 
 /** A grant of an administrator, with its call recorded before. */
 export const grant = Effect.fnUntraced(function* (to: Holder, fields: Partial<NewGrant> = {}) {
-  const asked = { amount: credits(25), reason: "a prize", idempotency_key: "prize-1", ...fields }
-  yield* Effect.orDie(askedFor([`${to.kind}:${to.id}`], asked.amount, asked.idempotency_key))
-  return yield* Credits.use((service) => service.grant(to, asked))
+  const request = { amount: credits(25), reason: "a prize", idempotency_key: "prize-1", ...fields }
+  yield* Effect.orDie(askedFor([`${to.kind}:${to.id}`], request.amount, request.idempotency_key))
+  return yield* Credits.use((service) => service.grant(to, request))
 })
 
 /** The findings of the ledger's check, except that a test's transfers lack a purpose. */
 export const ledgerFindings = Effect.map(
   Audit.use(({ verifyLedger }) => verifyLedger),
-  ({ differences }) => differences.filter((line) => !line.includes("for no reason that is recorded"))
+  ({ differences }) => differences.filter((line) => !line.includes("without a recorded reason"))
 )
 
 /** The accounts of this many agents, each with this many credits. */

@@ -118,7 +118,7 @@ const snapshot = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     [...accountChecks(sql), ...incomeChecks(sql), ...poolChecks(sql), ...gatewayChecks(sql), unguarded(sql)],
     findings
   )
-  const unbalanced = total === 0n ? [] : [`all balances together are ${total} micro-credits, not 0`]
+  const unbalanced = total === 0n ? [] : [`the sum of all balances is ${total} micro-credits, not 0`]
   const differences = [...unbalanced, ...found.flat().map(({ finding }) => finding)]
   const checked: LedgerCheck = { ...sums, ...counts, differences }
   return checked
@@ -141,7 +141,7 @@ const accountChecks = (sql: SqlClient.SqlClient) => {
     )
     select case when a.id is null then 'transfers name ' || j.account || ', which is no account'
                 else 'account ' || a.id || ' has ' || a.posted || ' micro-credits and holds ' || a.held
-                     || ', its transfers say ' || coalesce(j.posted, 0) || ' and ' || coalesce(j.held, 0) end as finding
+                     || ', its transfers sum to ' || coalesce(j.posted, 0) || ' and ' || coalesce(j.held, 0) end as finding
       from accounts a full join journal j on j.account = a.id
      where a.id is null or (a.posted, a.held) is distinct from (coalesce(j.posted, 0), coalesce(j.held, 0))
      order by 1 limit ${maxReported}`
@@ -165,7 +165,7 @@ const accountChecks = (sql: SqlClient.SqlClient) => {
      order by pending_id limit ${maxReported}`
 
   const withoutAccount = sql`
-    select h.account || ' is not there' as finding
+    select 'account ' || h.account || ' is missing' as finding
       from (select 'agent:' || id as account from agents union all select 'owner:' || id from operators) as h
      where not exists (select 1 from accounts a where a.id = h.account)
      order by 1 limit ${maxReported}`
@@ -175,8 +175,8 @@ const accountChecks = (sql: SqlClient.SqlClient) => {
     with granted as (
       select substr(id, 13) as agent, debit, credit, amount from transfers where id >= 'grant:claim:' and id < 'grant:claim;'
     )
-    select 'the claim grant of agent ' || coalesce(a.id::text, g.agent) || ' is said to be '
-           || coalesce(a.claim_grant, 0) || ' micro-credits, its transfer says ' || coalesce(g.amount, 0) as finding
+    select 'agent ' || coalesce(a.id::text, g.agent) || ' records a claim grant of '
+           || coalesce(a.claim_grant, 0) || ' micro-credits, its transfer moved ' || coalesce(g.amount, 0) as finding
       from agents a full join granted g on g.agent = a.id::text
      where coalesce(a.claim_grant, 0) <> coalesce(g.amount, 0)
         or (g.amount is not null and (g.debit, g.credit) is distinct from ('treasury', 'agent:' || a.id))
@@ -189,8 +189,8 @@ const accountChecks = (sql: SqlClient.SqlClient) => {
 const incomeChecks = (sql: SqlClient.SqlClient) => {
   /** Every transfer has one of the known purposes; the checks below compare each purpose with its records. */
   const unfounded = sql`
-    select 'transfer ' || t.id || case t.kind when 'post' then ' gives ' when 'void' then ' lets go for ' else ' freezes for ' end
-           || t.credit || ' ' || t.amount || ' micro-credits for no reason that is recorded' as finding
+    select 'transfer ' || t.id || case t.kind when 'post' then ' gives ' when 'void' then ' releases for ' else ' freezes for ' end
+           || t.credit || ' ' || t.amount || ' micro-credits without a recorded reason' as finding
       from transfers t
      where case split_part(t.id, ':', 1)
              when 'grant' then t.id ~ '^grant:(admin|claim):' and (t.kind, t.debit) = ('post', 'treasury')
@@ -222,7 +222,7 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
         from audit_log where action in ('grantAgent', 'grantOwner')
     )
     select 'transfer ' || t.id || ' gives ' || t.credit || ' ' || t.amount
-           || ' micro-credits, and no call of an administrator is recorded that asked for it' as finding
+           || ' micro-credits without a recorded call of an administrator' as finding
       from transfers t
      where t.id >= 'grant:admin:' and t.id < 'grant:admin;'
        and ((t.kind, t.debit) is distinct from ('post', 'treasury')
@@ -237,13 +237,13 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
    */
   const topUps = sql`
     select 'transfer ' || t.id || ' from ' || t.debit || ' to ' || t.credit
-           || case when 'owner:' || a.owner_id is distinct from t.debit then ', who does not own it'
+           || case when 'owner:' || a.owner_id is distinct from t.debit then ', which it does not own'
                    else ', before it was claimed' end as finding
       from transfers t left join agents a on 'agent:' || a.id = t.credit
      where t.debit >= 'owner:' and t.debit < 'owner;' and t.credit >= 'agent:' and t.credit < 'agent;'
        and ('owner:' || a.owner_id is distinct from t.debit or t.at < a.claimed_at - interval '4 seconds')
     union all
-    select 'transfer ' || id || ' is no top-up of the owner that its id names'
+    select 'transfer ' || id || ' is not a top-up by the owner in its id'
       from transfers
      where id >= 'topup:' and id < 'topup;'
        and (kind, debit, credit >= 'agent:' and credit < 'agent;', pending_id)
@@ -258,21 +258,21 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
              to_char(at at time zone 'UTC', 'YYYY-MM') as given_in
         from transfers where id >= 'plan:' and id < 'plan;'
     )
-    select 'transfer ' || id || ' is no credit of a plan of the owner that its id names' as finding
+    select 'transfer ' || id || ' is not plan credit of the owner in its id' as finding
       from given
      where (kind, debit, credit) is distinct from ('post', 'treasury', 'owner:' || owner) or total is null
     union all
-    select 'transfer ' || g.id || case when g.given_in <> g.month then ' is of ' || g.given_in
-                                       else ', and the last month for which its owner got anything is an earlier one' end
+    select 'transfer ' || g.id || case when g.given_in <> g.month then ' was made in ' || g.given_in
+                                       else ' is for a month after the last one that its owner was credited for' end
       from given g left join operators o on o.id::text = g.owner
      where g.given_in <> g.month or coalesce(to_char(o.credited_month, 'YYYY-MM'), '') < g.month
     union all
-    select 'owner ' || owner || ' got ' || sum(amount) || ' micro-credits of its plans in ' || month || ', which came to '
+    select 'owner ' || owner || ' got ' || sum(amount) || ' micro-credits of its plans in ' || month || ', which give '
            || max(total)
       from given group by owner, month having sum(amount) > max(total)
     union all
-    select 'owner ' || o.id || ' is said to have got ' || o.credited || ' micro-credits of its plans in ' || g.month
-           || ', its transfers say ' || max(g.total)
+    select 'owner ' || o.id || ' records ' || o.credited || ' micro-credits of its plans in ' || g.month
+           || ', its transfers gave ' || max(g.total)
       from given g join operators o on o.id::text = g.owner and to_char(o.credited_month, 'YYYY-MM') = g.month
      group by o.id, o.credited, g.month having max(g.total) > o.credited
      order by 1 limit ${maxReported}`
@@ -287,8 +287,8 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
       select p.id, p.owner_id, p.credits from payments d join purchases p on p.id = d.purchase_id
     )
     select 'purchase ' || coalesce(p.id::text, c.purchase)
-           || case when p.id is null then ' was credited, and not paid'
-                   when c.purchase is null then ' was paid, and not credited'
+           || case when p.id is null then ' was credited but not paid'
+                   when c.purchase is null then ' was paid but not credited'
                    else ' was not credited as it was paid' end as finding
       from paid p full join credited c on c.purchase = p.id::text
      where (c.kind, c.debit, c.credit, c.amount)
@@ -301,13 +301,13 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
       select id, split_part(id, ':', 2) as purchase, split_part(id, ':', 3) as event, kind, debit, credit, amount
         from transfers where id >= 'refund:' and id < 'refund;'
     )
-    select 'transfer ' || t.id || ' takes back what no purchase of ' || t.debit || ' came to' as finding
+    select 'transfer ' || t.id || ' takes credit from ' || t.debit || ' without a recorded refund of a purchase' as finding
       from taken t
       left join purchases p on p.id::text = t.purchase
       left join payment_events e on e.event_id = t.event
      where e.event_id is null or (t.kind, t.debit, t.credit) is distinct from ('post', 'owner:' || p.owner_id, 'treasury')
     union all
-    select 'of purchase ' || p.id || ' more was taken back than it came to'
+    select 'the refunds of purchase ' || p.id || ' exceed its credit'
       from taken t join purchases p on p.id::text = t.purchase
      group by p.id, p.credits having sum(t.amount) > p.credits
      order by 1 limit ${maxReported}`
@@ -336,9 +336,9 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
 
   /** "A settled or void pool has no open stake": each stake is released with its pool, and none before. */
   const released = sql`
-    select 'the stake of agent ' || s.agent_id || ' in the pool of challenge ' || s.challenge_id || ' is '
-           || case when p.challenge_id is null then 'let go before its pool is settled'
-                   else 'not let go whole by its release, and its pool is settled' end as finding
+    select 'the stake of agent ' || s.agent_id || ' in the pool of challenge ' || s.challenge_id || ' was '
+           || case when p.challenge_id is null then 'released before its pool was settled'
+                   else 'not released whole when its pool was settled' end as finding
       from stakes s
       left join pool_settlements p on p.challenge_id = s.challenge_id
       left join transfers r on r.pending_id = 'stake:' || s.challenge_id || ':' || s.agent_id
@@ -351,8 +351,8 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
   const winners = sql`
     select 'agent ' || coalesce(w.agent_id, r.agent_id) || ' in the pool of challenge '
            || coalesce(w.challenge_id, r.challenge_id)
-           || case when r.agent_id is null then ' is on the winning bin and has no reward'
-                   else ' has a reward and is not on the winning bin' end as finding
+           || case when r.agent_id is null then ' is on the winning bin but has no reward'
+                   else ' has a reward but is not on the winning bin' end as finding
       from (
         select s.challenge_id, s.agent_id from stakes s
           join pool_settlements p
@@ -363,8 +363,8 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
 
   const paid = sql`
     select 'the reward of agent ' || coalesce(r.agent_id::text, t.agent) || ' in the pool of challenge '
-           || coalesce(r.challenge_id::text, t.challenge) || ' is said to be ' || coalesce(r.reward, 0)
-           || ' micro-credits, its transfer says ' || coalesce(t.amount, 0) as finding
+           || coalesce(r.challenge_id::text, t.challenge) || ' is recorded as ' || coalesce(r.reward, 0)
+           || ' micro-credits, its transfer moved ' || coalesce(t.amount, 0) as finding
       from (select * from pool_rewards where reward > 0) r
       full join ${transfersOf("reward")} t on t.challenge = r.challenge_id::text and t.agent = r.agent_id::text
      where (t.kind, t.debit, t.credit, t.amount, t.pending_id)
@@ -374,7 +374,7 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
   /** A reward is withheld only from a full account. */
   const withheld = sql`
     select 'agent ' || r.agent_id || ' in the pool of challenge ' || r.challenge_id || ' was not paid ' || r.withheld
-           || ' micro-credits, and its account was never full' as finding
+           || ' micro-credits, but its account was never full' as finding
       from pool_rewards r
      where r.withheld > 0
        and ${maxPosted}::int8 > (
@@ -393,7 +393,7 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
         on r.challenge_id = p.challenge_id
      cross join lateral (values
        (case when (c.resolved_at is null and c.cancelled_at is null) or c.id is null
-             then 'it is settled, and its challenge has not ended' end),
+             then 'it is settled, but its challenge has not ended' end),
        (case when p.reward_pool is distinct from c.reward_pool then 'its reward pool is not that of its challenge' end),
        (case when p.winning_bin is distinct from
                   case when v.actual_value is not null then (
@@ -401,9 +401,9 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
              then 'its winning bin is not where the value lies' end),
        (case when (p.outcome = 'paid') <> (p.winners > 0) then 'its outcome does not fit its winners' end),
        (case when (p.stakes, p.staked) is distinct from (coalesce(s.stakes, 0), coalesce(s.staked, 0))
-             then 'stakes and staked are not those of its stakes' end),
+             then 'its stakes and staked are not the number and sum of its stakes' end),
        (case when (p.winners, p.paid) is distinct from (coalesce(r.winners, 0), coalesce(r.paid, 0))
-             then 'winners and paid are not those of its rewards' end),
+             then 'its winners and paid are not the number and sum of its rewards' end),
        (case when p.paid > ceil(p.reward_pool * 1.25) then 'it has paid more than it was funded with' end)
      ) w (wrong)
      where w.wrong is not null
@@ -423,25 +423,25 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
        (case when a.id is null then 'it has no account' end),
        (case when e.ended and p.challenge_id is null
                   and (f.id is not null or exists (select 1 from stakes s where s.challenge_id = c.id))
-             then 'it is not settled, and its challenge has ended' end),
+             then 'it is not settled, but its challenge has ended' end),
        (case when (p.challenge_id is not null or not e.ended) and e.due > 0
                   and (f.kind, f.debit, f.credit, f.amount) is distinct from ('post', 'treasury', a.id, e.due::bigint)
              then 'it is not funded with ' || e.due || ' micro-credits' end),
-       (case when f.id is not null and e.due = 0 then 'it is funded, and has no reward pool' end),
+       (case when f.id is not null and e.due = 0 then 'it is funded, but has no reward pool' end),
        (case when p.challenge_id is not null and coalesce(f.amount, 0) - p.paid > 0
                   and (r.kind, r.debit, r.credit, r.amount)
                       is distinct from ('post', a.id, 'treasury', coalesce(f.amount, 0) - p.paid)
-             then 'what it did not pay did not return' end),
-       (case when r.id is not null and p.challenge_id is null then 'credit returned before it is settled' end),
-       (case when p.challenge_id is not null and a.posted <> 0 then 'it is settled, and not empty' end)
+             then 'its unpaid credit was not returned' end),
+       (case when r.id is not null and p.challenge_id is null then 'its credit was returned before it was settled' end),
+       (case when p.challenge_id is not null and a.posted <> 0 then 'it is settled, but not empty' end)
      ) w (wrong)
      where c.type = 'macro' and w.wrong is not null
      order by 1 limit ${maxReported}`
 
   const bins = sql`
     select 'bin ' || coalesce(b.bin, s.bin) || ' of the pool of challenge ' || coalesce(b.challenge_id, s.challenge_id)
-           || ' is said to hold ' || coalesce(b.staked, 0) || ' micro-credits of ' || coalesce(b.stakers, 0)
-           || ', its stakes say ' || coalesce(s.staked, 0) || ' of ' || coalesce(s.stakers, 0) as finding
+           || ' records ' || coalesce(b.staked, 0) || ' micro-credits of ' || coalesce(b.stakers, 0)
+           || ' agents, its stakes are ' || coalesce(s.staked, 0) || ' of ' || coalesce(s.stakers, 0) as finding
       from pool_bins b
       full join (
         select challenge_id, bin, sum(amount) as staked, count(*) as stakers from stakes group by challenge_id, bin) s
@@ -456,7 +456,7 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
    */
   const concentration = sql`
     select 'the stake of agent ' || agent_id || ' in the pool of challenge ' || challenge_id || ', ' || amount
-           || ' micro-credits, was taken on a bin that held ' || held || ', ' || own || ' of them its owner''s' as finding
+           || ' micro-credits, was accepted on a bin that held ' || held || ', of which ' || own || ' were its owner''s' as finding
       from (
         select challenge_id, agent_id, amount,
                coalesce(sum(amount) over before_in_bin, 0) as held,
@@ -478,8 +478,8 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
 const gatewayChecks = (sql: SqlClient.SqlClient) => {
   /** Each call is charged once, from its own reservation. */
   const charged = sql`
-    select 'call ' || coalesce(c.id::text, substr(t.id, 8)) || ' is said to have cost ' || coalesce(c.cost, 0)
-           || ' micro-credits, its transfer says ' || coalesce(t.amount, 0) as finding
+    select 'call ' || coalesce(c.id::text, substr(t.id, 8)) || ' records a cost of ' || coalesce(c.cost, 0)
+           || ' micro-credits, its transfer moved ' || coalesce(t.amount, 0) as finding
       from (select * from gateway_calls where cost > 0) c
       full join (
         select * from transfers where id >= 'cap:gw:' and id < 'cap:gw;' and kind = 'post') t on t.id = 'cap:gw:' || c.id
@@ -490,7 +490,7 @@ const gatewayChecks = (sql: SqlClient.SqlClient) => {
   /** The credit frozen for calls equals the reservations of the calls in flight. */
   const reserved = sql`
     select 'call ' || coalesce(r.call_id::text, substr(p.id, 4)) || ' has reserved ' || coalesce(r.amount, 0)
-           || ' micro-credits, and ' || coalesce(p.amount, 0) || ' are frozen for it' as finding
+           || ' micro-credits, but ' || coalesce(p.amount, 0) || ' are frozen for it' as finding
       from gateway_reservations r
       full join (
         select * from transfers p
@@ -500,7 +500,7 @@ const gatewayChecks = (sql: SqlClient.SqlClient) => {
      order by 1 limit ${maxReported}`
 
   const limits = sql`
-    select 'gateway key ' || k.id || ' has spent ' || k.spent || ' micro-credits and holds ' || k.held || ', its calls say '
+    select 'gateway key ' || k.id || ' records ' || k.spent || ' micro-credits as spent and ' || k.held || ' as held, its calls sum to '
            || coalesce(c.cost, 0) || ' and ' || coalesce(r.amount, 0) as finding
       from gateway_keys k
       left join (select key_id, sum(cost) as cost from gateway_calls group by key_id) c on c.key_id = k.id
@@ -509,8 +509,8 @@ const gatewayChecks = (sql: SqlClient.SqlClient) => {
      order by 1 limit ${maxReported}`
 
   const days = sql`
-    select 'the calls of agent ' || coalesce(d.agent_id, c.agent_id) || ' with key ' || coalesce(d.key_id, c.key_id) || ' of '
-           || coalesce(d.model, c.model) || ' on ' || coalesce(d.day, c.day) || ' do not add up' as finding
+    select 'the day of agent ' || coalesce(d.agent_id, c.agent_id) || ' with key ' || coalesce(d.key_id, c.key_id) || ' of '
+           || coalesce(d.model, c.model) || ' on ' || coalesce(d.day, c.day) || ' is not the sum of its calls' as finding
       from gateway_days d
       full join (
         select agent_id, key_id, model, (created_at at time zone 'UTC')::date as day, count(*) as calls,

@@ -115,7 +115,7 @@ export const verifyStats = Effect.gen(function* () {
           ...found.map((row) => `${row.board}: ${row.agent_id}`),
           ...ranks.map(
             ({ agent_id, board, verified }) =>
-              `${board}: ${agent_id} is ${verified ? "verified, and nobody claimed it" : "not verified, and was claimed"}`
+              `${board}: ${agent_id} is ${verified ? "verified, but not claimed" : "not verified, but claimed"}`
           )
         ]
       }
@@ -309,7 +309,7 @@ const skillDifferences = Effect.gen(function* () {
       !isNear(question.loss, Number(frozen.loss)) ||
       (frozen.volatility !== null && !isNear(question.volatility, Number(frozen.volatility)))
     ) {
-      differences.push(`reference of challenge ${id}: what was frozen with it`)
+      differences.push(`reference of challenge ${id}: its frozen values`)
     }
     const kept = yield* references.settled(id, question.created_at)
     if (kept === null || made_at === null) continue

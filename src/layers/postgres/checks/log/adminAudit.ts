@@ -63,11 +63,11 @@ export const auditLoggedHeads = Effect.fnUntraced(function* (
     const hash = known[turn]?.hash ?? null
     if (hash === null) {
       findings.add(
-        `${place} records ${String(count)} links of the audit log, and audit_chain has no link ${String(count)}`
+        `${place} records ${String(count)} links of the audit log, but audit_chain has no link ${String(count)}`
       )
     } else if (hash !== head) {
       findings.add(
-        `${place} records the first ${String(count)} links of the audit log, and audit_chain has others`
+        `${place} records the first ${String(count)} links of the audit log, but audit_chain has others`
       )
     }
   }
@@ -101,7 +101,8 @@ export const auditAdminAudit = Effect.fnUntraced(function* (findings: Findings) 
           const what = `${tables[kind]}, ${entry_id}`
           const isNext = number === last.number + 1
           if (!isNext) findings.add(`audit_chain: link ${last.number + 1} is missing`)
-          if (fields === null) findings.add(`${what}: it is link ${number} of audit_chain, and not there`)
+          if (fields === null)
+            findings.add(`${what}: link ${number} of audit_chain records it, but it is missing`)
           else if (isNext && linkHash(last.hash, fields) !== hash) {
             findings.add(`${what}: it is not what link ${number} of audit_chain recorded`)
           }

@@ -101,7 +101,7 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
             encode("agent.key", { agent_id: row.id, at: row.key_set_at, key_sha256: keyOf(row) })
           )
         } else if (row.key_set_at !== null) {
-          findings.add(`${what}: key_set_at is there, and no entry records it`)
+          findings.add(`${what}: key_set_at is set, but no entry records it`)
         }
         if (claimed_entry !== null) {
           compare(
@@ -130,7 +130,7 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
      union all
     select null, id, type, log_entry_agent(entry) from log_pending where ${types})`
   yield* found(sql`
-    select coalesce('entry ' || index, 'an entry that waits') || ': there is no agent ' || agent as what,
+    select coalesce('entry ' || index, 'a pending entry') || ': there is no agent ' || agent as what,
            (count(*) over ())::int as count
       from ${recorded} r
      where not exists (select from agents a where a.id::text = r.agent)

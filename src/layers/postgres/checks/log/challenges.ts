@@ -163,10 +163,10 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
           )
         } else if (outbox === undefined) findings.add(`${what}: its close is not in the log`)
         else if (outbox.closed_at !== closedAt) {
-          findings.add(`${what}: closed_at is not what its waiting entry recorded`)
+          findings.add(`${what}: closed_at is not what its pending entry recorded`)
         }
       } else if (row.closed !== null) {
-        findings.add(`${what}: entry ${row.closed} records its close, and it is open`)
+        findings.add(`${what}: entry ${row.closed} records its close, but it is open`)
       }
 
       if (row.cancelled_at !== null) {
@@ -178,13 +178,13 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
         })
         against("void", "its cancellation", row.voided, row.voided_entry, cancelled)
       } else if (row.voided !== null) {
-        findings.add(`${what}: entry ${row.voided} records its cancellation, and it is not cancelled`)
+        findings.add(`${what}: entry ${row.voided} records its cancellation, but it is not cancelled`)
       }
       if ((row.cancelled_at === null) !== (row.cancel_reason === null)) {
-        findings.add(`${what}: cancel_reason is there for cancelled challenges, and for them only`)
+        findings.add(`${what}: cancel_reason must be set for cancelled challenges, and for no others`)
       }
       if (row.resolved_at !== row.settled_at) {
-        findings.add(`${what}: resolved_at is not when its settlement was made`)
+        findings.add(`${what}: resolved_at is not the time of its settlement`)
       }
     }
   })

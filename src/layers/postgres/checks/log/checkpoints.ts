@@ -109,7 +109,7 @@ export const auditCosignatures = Effect.fnUntraced(function* (findings: Findings
     })
     const [only, ...more] = signatures
     if (only === undefined || more.length > 0 || only.name !== witness || only.signature.length !== 72) {
-      return findings.add(`${what}: its line is not one of this witness`)
+      return findings.add(`${what}: its line is not a cosignature of this witness`)
     }
     if (Number(only.signature.readBigUInt64BE()) !== seconds) {
       findings.add(`${what}: cosigned_at is not what its line says`)

@@ -27,7 +27,7 @@ export const entryColumns = (sql: SqlClient.SqlClient) => sql`
   type, challenge_id::text, version, encode(commit, 'hex') as commit, commit_index::float8 as commit_index, entry`
 
 export const placeOf = (index: number | null): string =>
-  index === null ? "its waiting entry" : `entry ${index}`
+  index === null ? "its pending entry" : `entry ${index}`
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
@@ -62,14 +62,14 @@ const known: ReadonlySet<unknown> = new Set(EntryType.literals)
 
 /** Compares the columns of a stored entry with its bytes. */
 export const checkColumns = (findings: Findings, stored: StoredEntry): Members | undefined => {
-  const what = stored.index === null ? `an entry that waits (${stored.type})` : `entry ${stored.index}`
+  const what = stored.index === null ? `a pending entry (${stored.type})` : `entry ${stored.index}`
   const members = membersOf(stored.entry)
   if (members === undefined) {
     findings.add(`${what}: its bytes are not canonical JSON`)
     return undefined
   }
   const type = members["type"]
-  if (!known.has(type)) findings.add(`${what}: there is no type of entry that is called so`)
+  if (!known.has(type)) findings.add(`${what}: ${type} is not a type of entry`)
   const recorded = {
     type,
     challenge_id: members["challenge_id"] ?? null,
@@ -109,7 +109,7 @@ export const checkEmpty = <Row>(
   columns: ReadonlyArray<keyof Row & string>
 ): void => {
   for (const name of columns) {
-    if (row[name] !== null) findings.add(`${what}: ${name} is there, and a row of this form has none`)
+    if (row[name] !== null) findings.add(`${what}: ${name} is set, but a row of this form has none`)
   }
 }
 

@@ -41,12 +41,14 @@ export const auditPending = Effect.fnUntraced(function* (findings: Findings) {
         const auditHeads: Array<LoggedHead> = []
         for (const { entry, ...row } of page) {
           count += 1
-          const what = `an entry that waits (${row.type})`
+          const what = `a pending entry (${row.type})`
           if (row.is_closing !== (row.type === "challenge.close")) {
-            findings.add(`${what}: closed_at is there for closes, and for them only`)
+            findings.add(`${what}: closed_at must be set for closes, and for no others`)
           }
           if ((entry === null) !== (row.type === "challenge.close")) {
-            findings.add(`${what}: closes alone get their bytes with their index`)
+            findings.add(
+              `${what}: closes must have no bytes before they have an index, and others must have them`
+            )
           }
           const members = entry === null ? undefined : checkColumns(findings, { ...row, entry })
           if (members === undefined || entry === null) continue
@@ -54,10 +56,10 @@ export const auditPending = Effect.fnUntraced(function* (findings: Findings) {
             continuations.push({ index: null, number: members["number"], entry })
           }
           if (members["type"] === "key.rotate") {
-            rotations.push({ place: "an entry that waits", old: members["old"], new: members["new"] })
+            rotations.push({ place: "a pending entry", old: members["old"], new: members["new"] })
           }
           if (members["type"] === "admin.audit") {
-            auditHeads.push({ place: "an entry that waits", count: members["count"], head: members["head"] })
+            auditHeads.push({ place: "a pending entry", count: members["count"], head: members["head"] })
           }
         }
         yield* auditLoggedHeads(sql, findings, auditHeads)
@@ -70,7 +72,7 @@ export const auditPending = Effect.fnUntraced(function* (findings: Findings) {
 export const auditOrphans = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
   const found = addFound(findings)
-  const place = sql`coalesce('entry ' || index, 'an entry that waits')`
+  const place = sql`coalesce('entry ' || index, 'a pending entry')`
   const recorded = (types: ReadonlyArray<string>) => sql`(
     select index, type, challenge_id, version, commit, commit_index from log_entries where type in ${sql.in(types)}
      union all
@@ -94,7 +96,7 @@ export const auditOrphans = Effect.fnUntraced(function* (findings: Findings) {
      where not exists (select from challenges c where c.id = r.challenge_id)
      order by index limit ${maxDifferences}`)
   yield* found(sql`
-    select 'an entry that waits: challenge ' || c.id
+    select 'a pending entry: challenge ' || c.id
            || case r.type when 'void' then ' is not cancelled' else ' is not closed' end as what,
            (count(*) over ())::int as count
       from log_pending r join challenges c on c.id = r.challenge_id
@@ -111,14 +113,14 @@ export const auditOrphans = Effect.fnUntraced(function* (findings: Findings) {
           and r.type = case when s.version = 1 then 'settlement' else 'amendment' end)
      order by index limit ${maxDifferences}`)
   yield* found(sql`
-    select 'an entry that waits (' || type || ') waits ' || count(*) || ' times' as what,
+    select 'a pending entry (' || type || ') is pending ' || count(*) || ' times' as what,
            (count(*) over ())::int as count
       from log_pending
      where type not in ('key.rotate', 'agent.register', 'agent.claim', 'agent.key', 'admin.audit', 'log.continue')
      group by type, commit, commit_index, challenge_id, version having count(*) > 1
      limit ${maxDifferences}`)
   yield* found(sql`
-    select 'an entry that waits (' || type || ') is in the log as entry ' || index as what,
+    select 'a pending entry (' || type || ') is in the log as entry ' || index as what,
            (count(*) over ())::int as count
       from (
         select q.type, e.index from log_pending q
@@ -176,7 +178,7 @@ export const auditOrphans = Effect.fnUntraced(function* (findings: Findings) {
     select 'log_reveals: ' || case
              when x.index is null then 'challenge ' || w.challenge_id || ' is not closed in the log'
              when c.id is null or w.due_at <> c.deadline then 'due_at of challenge ' || w.challenge_id || ' is not its deadline'
-             else 'what was revealed last of challenge ' || w.challenge_id || ' is none of its predictions' end as what,
+             else 'the last revealed prediction of challenge ' || w.challenge_id || ' is not one of its predictions' end as what,
            (count(*) over ())::int as count
       from log_reveals w
       left join challenges c on c.id = w.challenge_id

@@ -88,7 +88,7 @@ const addStake = (findings: Findings, reading: Reading, row: StakeRow): void => 
   reading.paid += row.reward ?? 0n
   if (row.owner_id !== null) owners.set(row.owner_id, (owners.get(row.owner_id) ?? 0n) + row.amount)
   if (row.bin === reading.end.winning_bin) reading.won.push(row)
-  else if (row.reward !== null) findings.add(`${nameOf(row)}: it has a reward, and is on another bin`)
+  else if (row.reward !== null) findings.add(`${nameOf(row)}: it has a reward, but is on another bin`)
 }
 
 /** Recomputes the rewards of a pool. */
@@ -104,7 +104,7 @@ const checkRewards = (findings: Findings, { owners, pool, won }: Reading): void 
   const earned = stakes.map(poolRewards(pool.micro_reward_pool, stakes))
   for (const [index, row] of won.entries()) {
     if (row.reward === null) {
-      findings.add(`${nameOf(row)}: it is on the winning bin, and has no reward`)
+      findings.add(`${nameOf(row)}: it is on the winning bin, but has no reward`)
       continue
     }
     for (const wrong of rewardProblems(row)) findings.add(`${nameOf(row)}: ${wrong}`)
@@ -243,7 +243,7 @@ export const auditPoolRows = Effect.fnUntraced(function* (findings: Findings) {
      where (b.staked, b.stakers) is distinct from (s.staked, s.stakers)
      limit ${maxDifferences}`)
   yield* found(sql`
-    select 'pool of challenge ' || p.challenge_id || ': it is settled, and its challenge has not ended' as what,
+    select 'pool of challenge ' || p.challenge_id || ': it is settled, but its challenge has not ended' as what,
            (count(*) over ())::int as count
       from pool_settlements p
       left join challenges c on c.id = p.challenge_id and c.type = 'macro'

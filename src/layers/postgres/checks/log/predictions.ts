@@ -139,7 +139,7 @@ const nameOf = (row: Omit<Sealed, "salt" | "body">): string =>
 const revealOf = ({ body, salt }: Sealed, committed: number): Uint8Array =>
   predictionReveal({ body: Buffer.from(body).toString("utf8"), commit_index: committed, salt })
 
-const revealedTooSoon = "it is revealed, and log_reveals says that it is not"
+const revealedTooSoon = "it is revealed, but log_reveals says that it is not"
 
 /** Tests that the log has closed the challenge of prediction `p` (entry `x`) and that its reveals (row `w`) have passed it. */
 const mustBeRevealed = (sql: SqlClient.SqlClient) =>
@@ -212,7 +212,7 @@ const auditReveals = Effect.fnUntraced(function* (findings: Findings, unrevealed
            and not exists (
              select from log_pending q where q.type = 'prediction.reveal' and q.commit_index = e.index)
          ${first}`,
-      (committed) => `the log does not reveal entry ${committed}, and nothing waits to do so`
+      (committed) => `the log does not reveal entry ${committed}, and no pending entry does`
     )
   }
 
@@ -244,14 +244,14 @@ const auditReveals = Effect.fnUntraced(function* (findings: Findings, unrevealed
       )
       if (row === undefined || row.committed !== commit_index) {
         findings.add(
-          `an entry that waits (prediction.reveal): its body is that of no prediction whose commit is entry ${commit_index}`
+          `a pending entry (prediction.reveal): its body is that of no prediction whose commit is entry ${commit_index}`
         )
         continue
       }
       const what = nameOf(row)
       compare(findings, what, { index: null, entry }, revealOf(row, commit_index))
       if (!row.is_closed) {
-        findings.add(`${what}: an entry that waits reveals it before its challenge is closed`)
+        findings.add(`${what}: a pending entry reveals it before its challenge is closed`)
       } else if (!row.must_be_revealed) {
         findings.add(`${what}: ${revealedTooSoon}`)
       }

@@ -205,7 +205,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
           if (!score.is_of_settlement) findings.add(`${what}: there is no such settlement`)
           else {
             if (!score.revision_holds) findings.add(`${what}: revision is not the agent's last one`)
-            if (!score.is_correct_holds) findings.add(`${what}: is_correct is not what its prediction was`)
+            if (!score.is_correct_holds) findings.add(`${what}: is_correct is not that of its prediction`)
             for (const name of scoreProblems(score)) {
               findings.add(`${what}: ${name} is not what its prediction earned`)
             }
@@ -261,7 +261,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
         ...(row.version === 1 ? (["previous_version"] as const) : [])
       ])
       if ((row.reason !== null) !== row.version > 1) {
-        findings.add(`${what}: reason is there for amendments, and for them only`)
+        findings.add(`${what}: reason must be set for amendments, and for no others`)
       }
     }
   })

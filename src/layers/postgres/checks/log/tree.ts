@@ -135,7 +135,7 @@ export const auditTree = Effect.fnUntraced(function* (
     if (type === "challenge.close") {
       const challenge = members["challenge_id"]
       if (typeof challenge !== "string") {
-        findings.add(`entry ${entry.index} closes a challenge, and does not say which`)
+        findings.add(`entry ${entry.index} closes a challenge, but does not name it`)
         return
       }
       checkClose(findings, { challenge, index: entry.index }, members, open.get(challenge))
@@ -159,9 +159,7 @@ export const auditTree = Effect.fnUntraced(function* (
       if (found === null) {
         findings.add(`the hash of ${covered} is missing (log_nodes, level ${level}, n ${n})`)
       } else if (found !== hex(hash)) {
-        findings.add(
-          `${covered} do not have the hash that is kept of them (log_nodes, level ${level}, n ${n})`
-        )
+        findings.add(`${covered} do not have their stored hash (log_nodes, level ${level}, n ${n})`)
       }
     }
   })
@@ -230,7 +228,7 @@ export const auditTree = Effect.fnUntraced(function* (
     )
   }
   for (const head of seen) {
-    if (head.size > count) findings.add(`${seenName(head)}: the log has ${count} entries only`)
+    if (head.size > count) findings.add(`${seenName(head)}: the log has only ${count} entries`)
     if (!head.isKept) findings.add(`${seenName(head)}: neither it nor a later one is kept (log_checkpoints)`)
   }
   const kept = yield* state(sql`
@@ -242,7 +240,7 @@ export const auditTree = Effect.fnUntraced(function* (
   }
   const head = kept.value
   if (head.size !== count) {
-    findings.add(`log_state: its size is ${head.size}, and there are ${count} entries`)
+    findings.add(`log_state: its size is ${head.size}, but there are ${count} entries`)
   }
   if (!hasGap) {
     if (head.root !== hex(tree.root())) {
@@ -260,7 +258,7 @@ export const auditTree = Effect.fnUntraced(function* (
     }
   }
   if (head.last !== null && head.last > count) {
-    findings.add(`checkpoint of size ${head.last}: the log has ${count} entries only`)
+    findings.add(`checkpoint of size ${head.last}: the log has only ${count} entries`)
   }
   return { entries: count, rotations, continuations }
 })
