@@ -262,7 +262,7 @@ const factFields = (facts: ReadonlyArray<Fact>): Readonly<Record<string, string>
 
 /** Announces the start: one line for machines, and a banner for a person. */
 const announce = (config: Composition, format: LogFormat, facts: ReadonlyArray<Fact>) =>
-  Effect.logInfo("started").pipe(
+  Effect.logInfo("the instance has started").pipe(
     Effect.annotateLogs({
       version,
       roles: config.roles.join(","),
@@ -466,7 +466,7 @@ const serve = (config: Composition) => {
     pid: process.pid
   } as const
   return Layer.launch(application(config, format, about.instance)).pipe(
-    Effect.onInterrupt(() => Effect.logInfo("stopped")),
+    Effect.onInterrupt(() => Effect.logInfo("the instance has stopped")),
     Effect.provide(
       telemetry.observed({ format, level: config.logLevel, endpoint: config.otlpEndpoint, about })
     )

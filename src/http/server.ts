@@ -95,7 +95,7 @@ export const drainFirst = (delay: Duration.Duration) =>
     Effect.gen(function* () {
       const health = yield* Health
       yield* Effect.addFinalizer(() =>
-        Effect.logInfo("shutting down").pipe(
+        Effect.logInfo("the instance shuts down").pipe(
           Effect.andThen(health.drain),
           Effect.andThen(Effect.sleep(delay)),
           Effect.andThen(health.stop)

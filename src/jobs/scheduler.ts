@@ -31,7 +31,7 @@ export const singletonCron = Effect.fnUntraced(function* (
     yield* count(job, "done")
   }).pipe(
     Effect.catchCause((cause) =>
-      Effect.logError("job failed; it runs again at its next tick", cause).pipe(
+      Effect.logError("a job failed; it runs again at its next tick", cause).pipe(
         Effect.andThen(count(job, "failed"))
       )
     ),
@@ -49,7 +49,7 @@ export const repeating = (job: string, interval: Duration.Duration, work: Effect
   work.pipe(
     Effect.catchCause((cause) =>
       Effect.andThen(
-        Effect.logError("job failed; it runs again shortly", cause),
+        Effect.logError("a job failed; it runs again shortly", cause),
         Effect.sleep(pauseAfterFailure)
       )
     ),

@@ -51,8 +51,8 @@ layer(
         const [path, json] = writes[kind]
         const write = post(path, { token, json, headers })
         const failed = () => ({
-          whole: lines.filter((line) => /"request failed"/.test(line)).length,
-          short: lines.filter((line) => line.includes("request failed, as one before")).length
+          whole: lines.filter((line) => /"a request failed"/.test(line)).length,
+          short: lines.filter((line) => line.includes("a request failed as another one did")).length
         })
         const before = failed()
         yield* asOwner(sql`alter table ${sql(table)} rename to away`)

@@ -217,7 +217,7 @@ describe("The command start", () => {
         assert.strictEqual(answer, 201)
         assert.deepStrictEqual(yield* first.ended, { code: 0, signal: null })
         assert.isFalse(yield* isAlive(postmaster.pid))
-        assert.match(first.stdout(), /shutting down[^]*stopped/)
+        assert.match(first.stdout(), /the instance shuts down[^]*the instance has stopped/)
 
         const second = yield* readyAuspex({ environment })
         yield* startsWithin(second, 5000)
@@ -371,7 +371,7 @@ const startedFields = (auspex: Auspex): unknown =>
   auspex
     .stdout()
     .split("\n")
-    .filter((line) => line.includes('"message":"started"'))
+    .filter((line) => line.includes('"message":"the instance has started"'))
     .map((line): unknown => JSON.parse(line))[0]
 
 describe("A start", () => {
@@ -447,10 +447,10 @@ describe("The command migrate", () => {
       assert.deepStrictEqual(yield* migrating.ended, { code: 0, signal: null })
       assert.strictEqual(migrating.stderr(), "")
       const { latestMigration } = Database
-      const said = new RegExp(
+      const announcement = new RegExp(
         `had migration 0, Auspex \\d+\\.\\d+\\.\\d+ knows ${latestMigration}\\. Run now:`
       )
-      assert.match(migrating.stdout(), said)
+      assert.match(migrating.stdout(), announcement)
       assert.match(migrating.stdout(), /^ {2}0001_baseline +\d/m)
     })
   )
@@ -479,7 +479,7 @@ describe("The listener for operations", () => {
         assert.deepStrictEqual(yield* stopped(auspex), { code: 0, signal: null })
         // The output is JSON from the first line to the last.
         const messages = lines(auspex.stdout()).map((line) => member(JSON.parse(line), "message"))
-        assert.deepStrictEqual(messages.slice(-2), ["shutting down", "stopped"])
+        assert.deepStrictEqual(messages.slice(-2), ["the instance shuts down", "the instance has stopped"])
       }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
@@ -500,10 +500,10 @@ describe("The listener for operations", () => {
         environment: replicaEnvironment(yield* freshDatabase, { AUSPEX_OPS_PORT: "" })
       })
       yield* whenStarted(auspex)
-      const said = String(member(startedFields(auspex), "annotations", "operations"))
-      const [, base, port] = /^(http:\/\/127\.0\.0\.1:(\d+))\/metrics/.exec(said) ?? []
+      const line = String(member(startedFields(auspex), "annotations", "operations"))
+      const [, base, port] = /^(http:\/\/127\.0\.0\.1:(\d+))\/metrics/.exec(line) ?? []
       assert.notStrictEqual(port, "9464")
-      assert.include(said, "port 9464 is taken: set AUSPEX_OPS_PORT")
+      assert.include(line, "port 9464 is taken: set AUSPEX_OPS_PORT")
       assert.strictEqual(yield* statusOf(`${base}/health/ready`), 200)
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )

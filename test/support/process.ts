@@ -294,7 +294,7 @@ export const whenReady = Effect.fnUntraced(function* (
 export const whenStarted = (auspex: Auspex) =>
   until(
     "it has started",
-    Effect.sync(() => auspex.stdout().includes('"message":"started"'))
+    Effect.sync(() => auspex.stdout().includes('"message":"the instance has started"'))
   )
 
 /** Starts it and waits until it is ready. */

@@ -239,7 +239,7 @@ const recordAdminCall = Effect.fnUntraced(function* <E, R>(
         .complete(entry, status)
         .pipe(
           Effect.catchCause((cause) =>
-            Effect.logWarning("how an administrator's call ended is not recorded", cause)
+            Effect.logWarning("the result of an administrator's call could not be recorded", cause)
           )
         )
     const ended = (status: Option.Option<number>) =>

@@ -117,10 +117,10 @@ const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, th
   let isLogged = false
   yield* throttled(`${type} ${code}`, () => {
     isLogged = true
-    return Effect.logError("request failed", cause)
+    return Effect.logError("a request failed", cause)
   })
   if (!isLogged) {
-    yield* Effect.logError("request failed, as one before within a minute").pipe(
+    yield* Effect.logError("a request failed as another one did within the last minute").pipe(
       Effect.annotateLogs({ cause: `${type} ${code}`, message })
     )
   }
@@ -285,7 +285,7 @@ const rejectEarly = (info: RequestInfo) => {
 }
 
 const logRequest = ({ path, request, requestId }: RequestInfo, status: number, seconds: number) =>
-  Effect.logDebug("request").pipe(
+  Effect.logDebug("a request was answered").pipe(
     Effect.annotateLogs({
       request_id: requestId,
       method: request.method,

@@ -196,7 +196,7 @@ const start = Effect.fn("Postmaster.start")(function* (
   })
   const progress = Effect.gen(function* () {
     const { lines } = yield* logTail(clusterDir)
-    yield* Effect.logInfo(`Waiting for PostgreSQL: ${lines.at(-1) ?? "no log yet"}`)
+    yield* Effect.logInfo(`PostgreSQL is not ready yet: ${lines.at(-1) ?? "no log yet"}`)
   }).pipe(Effect.delay("3 seconds"), Effect.forever)
 
   yield* Effect.raceAllFirst([ready, failed, progress]).pipe(
@@ -269,7 +269,7 @@ export const supervise = Effect.fn("Postmaster.supervise")(function* (
     let pause = firstPause
     while (true) {
       yield* Effect.logWarning(
-        `PostgreSQL ended unexpectedly (${death}); starting it again in ${Duration.format(pause)}`
+        `PostgreSQL ended unexpectedly (${death}); it is started again in ${Duration.format(pause)}`
       )
       yield* Effect.sleep(pause)
       const startedAt = yield* Clock.currentTimeMillis

@@ -90,7 +90,9 @@ export const end = Effect.fn("orphanProcesses.end")(function* (clusterDir: strin
   let left = yield* processesOf(clusterDir)
   let ended = left.length === 0
   if (left.includes(pid)) {
-    yield* Effect.logWarning(`PostgreSQL (process ${pid}) outlived the program that started it; stopping it`)
+    yield* Effect.logWarning(
+      `PostgreSQL (process ${pid}) outlived the program that started it; it is stopped`
+    )
     yield* signal(pid, "SIGINT")
     ended = yield* gone(clusterDir)
   }

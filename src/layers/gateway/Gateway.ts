@@ -98,7 +98,7 @@ const make = Effect.gen(function* () {
       const settled = yield* billing.settle(ended)
       openCalls.delete(ended.callId)
       if (settled.charged < ended.cost) {
-        yield* Effect.logWarning("a call cost more than it could: what was reserved was charged").pipe(
+        yield* Effect.logWarning("a call cost more than its reservation, which was charged whole").pipe(
           Effect.annotateLogs({ call: ended.callId, model: ended.model, provider: ended.provider })
         )
       }
@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
   /** The answer does not wait for an unreachable database: the reservation stays, and the settlement is retried. */
   const settle = (ended: EndedCall) =>
     Effect.catchCause(settled(ended), (cause) =>
-      Effect.logWarning("a call could not be settled and is retried", cause).pipe(
+      Effect.logWarning("the charge of a call could not be recorded; it is tried again", cause).pipe(
         Effect.andThen(
           Effect.sandbox(settled(ended)).pipe(
             Effect.retry(settleRetries),

@@ -144,7 +144,7 @@ export const make = Effect.fnUntraced(function* (
     const loaded = yield* Effect.result(load(url))
     const fetched = Result.isSuccess(loaded)
     remember(url, fetched ? { set: loaded.success, fetchedAt: askedAt, askedAt } : { ...before, askedAt })
-    yield* Effect.logInfo(fetched ? "fetched a key set" : "a key set could not be had").pipe(
+    yield* Effect.logInfo(fetched ? "a key set was fetched" : "a key set could not be fetched").pipe(
       Effect.annotateLogs({
         jwks_url: url,
         ...(fetched

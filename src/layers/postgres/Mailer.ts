@@ -153,7 +153,9 @@ const make = Effect.gen(function* () {
     yield* Metric.update(Metric.withAttributes(outcomes, { kind: mail.kind, outcome }), 1)
     if (Option.isSome(failure)) {
       yield* Effect.logWarning(
-        outcome === "failed" ? "a mail was given up" : "a mail was not taken; it is sent again later"
+        outcome === "failed"
+          ? "a mail was given up"
+          : "the mail server did not take a mail; it is sent again later"
       ).pipe(
         Effect.annotateLogs({
           mail_id: mail.id,

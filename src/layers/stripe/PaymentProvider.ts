@@ -124,7 +124,7 @@ const make = Effect.fnUntraced(function* (settings: StripeSettings) {
       catch: aboutError
     }).pipe(
       Effect.tapError((about) =>
-        Effect.logError("the payment provider did not say what came of a checkout").pipe(
+        Effect.logError("the payment provider did not give the state of a checkout").pipe(
           Effect.annotateLogs(about)
         )
       ),

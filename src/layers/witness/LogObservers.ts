@@ -60,7 +60,7 @@ const make = Effect.gen(function* () {
   const orNothing = (by: string, asking: Effect.Effect<ReadonlyArray<ObservedHead>, ExchangeFailed>) =>
     asking.pipe(
       Effect.tapError(({ reason }) =>
-        Effect.logDebug("nobody tells what was seen of the log").pipe(Effect.annotateLogs({ by, reason }))
+        Effect.logDebug("an observer of the log did not answer").pipe(Effect.annotateLogs({ by, reason }))
       ),
       Effect.orElseSucceed((): ReadonlyArray<ObservedHead> => [])
     )

@@ -238,7 +238,7 @@ export const campaign = Effect.fnUntraced(function* (scene: Scene, plan: Plan) {
   violations.push(...figures.differences.map((difference) => `figures: ${difference}`))
   const ledger = yield* asAdmin(scene, "GET", "/ledger/check", Ledger)
   violations.push(...ledger.differences.map((difference) => `ledger: ${difference}`))
-  const failed = scene.log().match(/.*"request failed".*/g) ?? []
+  const failed = scene.log().match(/.*"a request failed".*/g) ?? []
   violations.push(...failed.map((line) => line.slice(0, 1500)), ...(yield* scene.deaths))
 
   const settled = yield* query(settledChallenges)

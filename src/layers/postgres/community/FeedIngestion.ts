@@ -206,7 +206,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
       )
     }
     if (stored > 0) {
-      yield* Effect.logInfo("events were made of a feed").pipe(
+      yield* Effect.logInfo("events were made from a feed").pipe(
         Effect.annotateLogs({ feed: feed.url, events: stored })
       )
     }
@@ -226,7 +226,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
     },
     Effect.catchCauseIf(
       (cause) => !Cause.hasInterrupts(cause),
-      (cause) => Effect.logError("a feed could not be stored; it is asked again", cause)
+      (cause) => Effect.logError("a feed could not be stored; it is fetched again", cause)
     )
   )
 

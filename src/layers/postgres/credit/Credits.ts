@@ -286,7 +286,8 @@ const make = Effect.gen(function* () {
 
   const payPlans = Effect.gen(function* () {
     const owners = (yield* Effect.forEach(Plan.literals, payPlan)).reduce((sum, each) => sum + each, 0)
-    if (owners > 0) yield* Effect.logInfo("credit of plans paid").pipe(Effect.annotateLogs({ owners }))
+    if (owners > 0)
+      yield* Effect.logInfo("the credit of plans was paid").pipe(Effect.annotateLogs({ owners }))
   }).pipe(Effect.withSpan("Credits.payPlans"))
 
   return Credits.of({

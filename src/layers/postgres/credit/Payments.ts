@@ -314,7 +314,7 @@ const makeReceive = Effect.gen(function* () {
     const row = Option.getOrUndefined(yield* held(event))
     if (row === undefined && event.purchaseId !== null) {
       // Another instance may sell by the same account.
-      yield* Effect.logWarning("a payment for a purchase that is not known").pipe(
+      yield* Effect.logWarning("a payment came for a purchase that is not known").pipe(
         Effect.annotateLogs({ purchase_id: event.purchaseId, event_id: event.eventId })
       )
       return
@@ -390,9 +390,9 @@ const makeFollowUp = Effect.fnUntraced(function* (
     if (Option.isSome(progress)) yield* receive(progress.value)
     if (Option.isSome(progress) && progress.value.kind !== "processing") {
       if (progress.value.kind === "paid") {
-        yield* Effect.logWarning("a payment was found that no message told of: is the webhook reached?").pipe(
-          Effect.annotateLogs(about)
-        )
+        yield* Effect.logWarning(
+          "a payment was found that no message had reported: check that the provider reaches the webhook"
+        ).pipe(Effect.annotateLogs(about))
       }
       return yield* forget(checkout.purchase_id)
     }
@@ -407,7 +407,7 @@ const makeFollowUp = Effect.fnUntraced(function* (
   /** A failure with one checkout stops no other; it is asked about again. */
   const askOrLog = (checkout: typeof Awaited.Type) =>
     Effect.catchDefect(ask(checkout), (defect) =>
-      Effect.logError("a checkout could not be asked about", defect).pipe(
+      Effect.logError("the state of a checkout could not be read", defect).pipe(
         Effect.annotateLogs({ purchase_id: checkout.purchase_id, session_id: checkout.session_id })
       )
     )

@@ -106,7 +106,7 @@ export const makeExchange = Effect.fnUntraced(function* (name: string) {
        where witness = ${name}`)
     yield* Metric.update(Metric.withAttributes(attempts, { attestor: name, outcome: "failed" }), 1)
     if (taken.failure !== reason) {
-      yield* Effect.logWarning("a checkpoint of the log was not attested; it is asked for again").pipe(
+      yield* Effect.logWarning("a checkpoint of the log was not attested; it is submitted again").pipe(
         Effect.annotateLogs({ attestor: name, size: taken.size, reason })
       )
     }

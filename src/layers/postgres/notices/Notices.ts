@@ -468,7 +468,7 @@ const make = Effect.gen(function* () {
         (cause) => !Cause.hasInterrupts(cause),
         (cause) =>
           Effect.andThen(
-            Effect.logWarning("notices could not be looked for; it is tried again", cause),
+            Effect.logWarning("new notices could not be read; they are read again shortly", cause),
             Effect.sleep(pauseAfterFailure)
           )
       ),

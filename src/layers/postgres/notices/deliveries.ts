@@ -299,10 +299,9 @@ export const make = Effect.fnUntraced(function* (
       (cause) => slice > 1 && timedOut(cause),
       () => {
         slice = Math.floor(slice / 2)
-        return Effect.logWarning("deliveries took too long to make: it is tried with half as many").pipe(
-          Effect.annotateLogs({ deliveries: slice }),
-          Effect.andThen(dispatchNext)
-        )
+        return Effect.logWarning(
+          "the deliveries of a turn took too long to make; half as many are tried"
+        ).pipe(Effect.annotateLogs({ deliveries: slice }), Effect.andThen(dispatchNext))
       }
     )
   )

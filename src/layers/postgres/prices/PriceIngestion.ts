@@ -89,7 +89,7 @@ const make = Effect.gen(function* () {
     }
     if (recorded.contested > 0) {
       yield* Effect.logWarning(
-        "a price source shows candles in two ways; they settle nothing until decided"
+        "a price source shows candles in two versions; they settle nothing until an administrator decides"
       ).pipe(Effect.annotateLogs({ asset: feed.asset, interval: feed.interval, count: recorded.contested }))
     }
     return recorded

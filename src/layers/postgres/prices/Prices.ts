@@ -463,7 +463,7 @@ const makeCandles = Effect.gen(function* () {
         returning 1`.pipe(orDie)
       if (made.length > 0) {
         yield* Effect.logWarning(
-          "the candles that close a day differ; they settle nothing until decided"
+          "the candles that close a day differ; they settle nothing until an administrator decides"
         ).pipe(Effect.annotateLogs({ asset, daily: daily.source, hourly: last.source }))
       }
     }

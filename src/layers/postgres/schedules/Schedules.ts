@@ -143,7 +143,7 @@ const make = Effect.gen(function* () {
       }
     }
     if (made.length > 0) {
-      yield* Effect.logInfo("scheduled challenges made").pipe(
+      yield* Effect.logInfo("scheduled challenges were made").pipe(
         Effect.annotateLogs({ challenges: made.map(nameOf) })
       )
     }

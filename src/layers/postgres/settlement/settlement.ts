@@ -141,7 +141,7 @@ export const makeSettleDue = Effect.gen(function* () {
       waiting: having("waiting").length
     }
     if (report.resolved.length > 0 || report.cancelled.length > 0) {
-      yield* Effect.logInfo("challenges settled").pipe(
+      yield* Effect.logInfo("challenges were settled").pipe(
         Effect.annotateLogs({ resolved: report.resolved.length, cancelled: report.cancelled.length })
       )
     }

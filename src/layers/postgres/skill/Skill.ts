@@ -125,7 +125,7 @@ const make = Effect.gen(function* () {
       })
     )
     if (days.length > 0) {
-      yield* Effect.logInfo("skill counted").pipe(
+      yield* Effect.logInfo("the skill of finished days was counted").pipe(
         Effect.annotateLogs({ days: days.map(({ day }) => day).join(", ") })
       )
     }
