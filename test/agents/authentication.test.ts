@@ -110,12 +110,12 @@ layer(testServer())("Authentication", (it) => {
   it.effect("The scheme Bearer is taken in any case, and another scheme is no token", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
-      const asked = (authorization: string) => get(profile, { headers: { authorization } })
+      const profileWith = (authorization: string) => get(profile, { headers: { authorization } })
       for (const scheme of ["Bearer", "bearer", "BEARER"]) {
-        assert.strictEqual((yield* asked(`${scheme} ${token}`)).status, 200)
+        assert.strictEqual((yield* profileWith(`${scheme} ${token}`)).status, 200)
       }
       for (const authorization of ["Bearer", "Bearer ", token, `Token ${token}`, "Basic YTpi"]) {
-        const answer = yield* asked(authorization)
+        const answer = yield* profileWith(authorization)
         assert.strictEqual(answer.status, 401, authorization)
         assert.strictEqual(answer.headers.get("www-authenticate"), "Bearer")
       }

@@ -78,12 +78,12 @@ layer(server.pipe(Layer.provideMerge(telemetryRecorder)))("Claims", (it) => {
       const answer = yield* refresh(agentId, secret)
       yield* claimBy(agentId, secret)
       const code = String(answer.json["pairing_code"])
-      const said = [...lines, ...spans.map(spanText)].join("\n")
-      assert.isNotEmpty(said)
+      const output = [...lines, ...spans.map(spanText)].join("\n")
+      assert.isNotEmpty(output)
       for (const hidden of [secret, code, "quiet@example.org", String(mail?.text)]) {
-        assert.notInclude(said, hidden)
+        assert.notInclude(output, hidden)
       }
-      assert.notMatch(said, /aus_(cl|mc|si|ss|cs)_[\w-]{43}/)
+      assert.notMatch(output, /aus_(cl|mc|si|ss|cs)_[\w-]{43}/)
     })
   )
 })

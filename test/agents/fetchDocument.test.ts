@@ -72,12 +72,12 @@ const own = { ...limits, ownMachine: true }
 /** A resolver that answers this to every question. */
 const resolving = (
   ...addresses: ReadonlyArray<string>
-): Required<Pick<FetchOptions, "resolve">> & { readonly asked: () => number } => {
-  let asked = 0
+): Required<Pick<FetchOptions, "resolve">> & { readonly lookups: () => number } => {
+  let lookups = 0
   return {
-    asked: () => asked,
+    lookups: () => lookups,
     resolve: (_name, _options, callback) => {
-      asked += 1
+      lookups += 1
       const answers = addresses.map((address): LookupAddress => ({
         address,
         family: address.includes(":") ? 6 : 4
@@ -259,7 +259,7 @@ describe("Fetching a document", () => {
       const url = new URL(`https://${certifiedName}:${port}/jwks`)
       const bytes = yield* fetchDocument(url, { ...limits, ...resolver, ...anywhere, ca: certificate })
       assert.strictEqual(Buffer.from(bytes).toString(), '{"keys":[]}')
-      assert.strictEqual(resolver.asked(), 1)
+      assert.strictEqual(resolver.lookups(), 1)
       assert.strictEqual(heard(), 1)
     })
   )

@@ -38,7 +38,7 @@ const client = Effect.gen(function* () {
     ({ json }) => String(json["access_token"])
   )
   let held = yield* token
-  const asked = Effect.fnUntraced(function* (method: string, path: string, json?: object) {
+  const call = Effect.fnUntraced(function* (method: string, path: string, json?: object) {
     const sent: RequestOptions = {
       token: held,
       headers: { "x-agent-id": agent_id },
@@ -53,7 +53,7 @@ const client = Effect.gen(function* () {
   const renewToken = Effect.map(token, (renewed) => {
     held = renewed
   })
-  return { agentId: agent_id, asked, renewToken }
+  return { agentId: agent_id, call, renewToken }
 })
 
 layer(testServer())("A client that was written for another service", (it) => {
@@ -62,9 +62,9 @@ layer(testServer())("A client that was written for another service", (it) => {
       const { id: challenge } = yield* openChallenge({ asset: "GC" })
       const { id: macro } = yield* newMacro({ deadline: farDeadline })
       const { event_id: event } = yield* newEvent({ title: "Gold at a record" })
-      const { agentId, asked, renewToken } = yield* client
+      const { agentId, call, renewToken } = yield* client
       const works = Effect.fnUntraced(function* (method: string, path: string, json?: object) {
-        const answer = yield* asked(method, path, json)
+        const answer = yield* call(method, path, json)
         assert.include([200, 201, 204], answer.status, `${method} ${path} ${answer.text}`)
         return answer
       })
@@ -88,7 +88,7 @@ layer(testServer())("A client that was written for another service", (it) => {
       const prediction = { direction: "bullish", confidence: 0.7, reasoning: "why", summary: "short" }
       yield* works("POST", `/eval/challenges/${challenge}/predict`, { ...prediction, is_revision: false })
       yield* works("POST", `/eval/challenges/${challenge}/predict`, { ...prediction, is_revision: true })
-      const staked = yield* asked("POST", `/eval/challenges/${challenge}/predict`, {
+      const staked = yield* call("POST", `/eval/challenges/${challenge}/predict`, {
         ...prediction,
         amount: 60
       })
@@ -122,7 +122,7 @@ layer(testServer())("A client that was written for another service", (it) => {
 
   it.effect("A client of another service is told that the owner's account is not supported", () =>
     Effect.gen(function* () {
-      const { asked } = yield* client
+      const { call } = yield* client
       const calls = [
         ["GET", "/agent/owner/balance"],
         ["POST", "/agent/owner/topup"],
@@ -131,7 +131,7 @@ layer(testServer())("A client that was written for another service", (it) => {
       ] as const
       for (const [method, path] of calls) {
         const json = method === "POST" ? { amount: 5 } : undefined
-        const answer = yield* asked(method, path, json)
+        const answer = yield* call(method, path, json)
         assert.deepStrictEqual([answer.status, answer.json["code"]], [400, "not_supported"])
         assert.match(String(answer.json["detail"]), /^Not supported: .*\/topup/)
       }
@@ -141,14 +141,14 @@ layer(testServer())("A client that was written for another service", (it) => {
   it.effect("A client of another service is told that a challenge has no pool, by either path of odds", () =>
     Effect.gen(function* () {
       const { id } = yield* openChallenge({ asset: "GC" })
-      const { asked } = yield* client
+      const { call } = yield* client
       for (const path of [`/eval/challenges/${id}/odds`, `/eval/macro/challenges/${id}/odds`]) {
-        const { json, status } = yield* asked("GET", path)
+        const { json, status } = yield* call("GET", path)
         assert.deepStrictEqual([status, json["code"]], [404, "not_found"])
         assert.match(String(json["detail"]), /has no pool/)
       }
       assert.match(
-        String((yield* asked("GET", "/eval/challenges/nothing/odds")).json["detail"]),
+        String((yield* call("GET", "/eval/challenges/nothing/odds")).json["detail"]),
         /no challenge nothing/
       )
     })

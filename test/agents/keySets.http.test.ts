@@ -14,7 +14,7 @@ class Publisher extends Context.Service<
   Publisher,
   {
     readonly url: string
-    readonly asked: () => number
+    readonly fetches: () => number
     readonly publish: (keys: ReadonlyArray<Changes>) => void
   }
 >()("auspex/test/Publisher") {}
@@ -24,9 +24,9 @@ const publisher = Layer.effect(
   Effect.acquireRelease(
     Effect.callback<{ readonly service: Publisher["Service"]; readonly close: () => void }>((resume) => {
       let document = "{}"
-      let asked = 0
+      let fetches = 0
       const server = createServer((_, response) => {
-        asked += 1
+        fetches += 1
         response.writeHead(200, { "content-type": "application/json" }).end(document)
       })
       server.listen(0, "127.0.0.1", () => {
@@ -34,7 +34,7 @@ const publisher = Layer.effect(
         const port = typeof address === "object" && address !== null ? address.port : 0
         const service: Publisher["Service"] = {
           url: `http://127.0.0.1:${port}/jwks`,
-          asked: () => asked,
+          fetches: () => fetches,
           publish: (keys) => {
             document = JSON.stringify({ keys })
           }
@@ -63,15 +63,15 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
       yield* TestClock.adjust("20000 days")
       const { publish } = yield* Publisher
       const agentId = yield* onboarded("rotates")
-      const asked = Effect.fnUntraced(function* (pair: KeyPair, changes: { readonly header?: Changes }) {
+      const fetches = Effect.fnUntraced(function* (pair: KeyPair, changes: { readonly header?: Changes }) {
         return yield* askByAssertion(agentId, yield* assertionOf(agentId, pair, changes))
       })
       publish([publicJwk(first, { kid: "1" }), publicJwk(rsa, { kid: "rsa" })])
-      assert.strictEqual((yield* asked(first, named("1"))).status, 200)
-      assert.strictEqual((yield* asked(rsa, named("rsa"))).status, 200)
+      assert.strictEqual((yield* fetches(first, named("1"))).status, 200)
+      assert.strictEqual((yield* fetches(rsa, named("rsa"))).status, 200)
       publish([publicJwk(second, { kid: "2" }), publicJwk(first, { kid: "3" })])
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual((yield* asked(second, named("2"))).status, 200)
+      assert.strictEqual((yield* fetches(second, named("2"))).status, 200)
       // A kid that has gone, another key's kid, a stranger's key under a right kid, and keys that the assertion brings along.
       for (const [pair, changes] of [
         [first, named("1")],
@@ -81,14 +81,14 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
         [first, { header: { kid: "3", jku: "http://127.0.0.1/other" } }],
         [first, { header: { kid: "3", jwk: publicJwk(first) } }]
       ] as const) {
-        const refused = yield* asked(pair, changes)
+        const refused = yield* fetches(pair, changes)
         assert.deepStrictEqual(
           [refused.status, refused.json["error"]],
           [401, "invalid_client"],
           JSON.stringify(changes)
         )
       }
-      const unnamed = yield* asked(first, {})
+      const unnamed = yield* fetches(first, {})
       assert.strictEqual(unnamed.status, 401)
       assert.include(unnamed.json["detail"], "several ES256 keys: expected the kid of one")
     })
@@ -96,10 +96,10 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
 
   it.effect("No key set is fetched for an assertion that would be refused anyway, nor for strangers", () =>
     Effect.gen(function* () {
-      const { asked, publish } = yield* Publisher
+      const { fetches, publish } = yield* Publisher
       const agentId = yield* onboarded("quiet")
       publish([publicJwk(first, { kid: "1" })])
-      const before = asked()
+      const before = fetches()
       const claims = { aud: "https://elsewhere.example" }
       const wrong = yield* askByAssertion(
         agentId,
@@ -112,7 +112,7 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
         agentId,
         yield* assertionOf(agentId, first, { header: { kid: "1", alg: "none" } })
       )
-      assert.strictEqual(asked() - before, 0)
+      assert.strictEqual(fetches() - before, 0)
     })
   )
 
@@ -138,14 +138,14 @@ layer(
 )("A jwks_url at a public instance", (it) => {
   it.effect("A jwks_url on this machine is refused at registration by the name of the field", () =>
     Effect.gen(function* () {
-      const { asked, url } = yield* Publisher
+      const { fetches, url } = yield* Publisher
       for (const jwks_url of [url, url.replace("127.0.0.1", "localhost"), url.replace("http:", "https:")]) {
         const answer = yield* post("/api/v1/agent/registry/register", {
           json: { name: "Ada", auth_method: "private_key_jwt", jwks_url }
         })
         assert.deepStrictEqual([answer.status, wrongFields(answer)], [400, ["jwks_url"]], jwks_url)
       }
-      assert.strictEqual(asked(), 0)
+      assert.strictEqual(fetches(), 0)
     })
   )
 })
@@ -156,7 +156,7 @@ layer(
   it.effect("An address with too many refusals causes no fetch, and gets tokens by keys in memory", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("20000 days")
-      const { asked, publish } = yield* Publisher
+      const { fetches, publish } = yield* Publisher
       publish([publicJwk(first, { kid: "1" })])
       const [known, fresh] = [yield* onboarded("known"), yield* onboarded("fresh")]
       const ask = Effect.fnUntraced(function* (agentId: string) {
@@ -166,13 +166,13 @@ layer(
       for (let count = 0; count < 3; count++) {
         assert.strictEqual((yield* askForToken("nobody", "guess")).status, 401)
       }
-      const before = asked()
+      const before = fetches()
       assert.strictEqual(yield* ask(known), 200)
       assert.strictEqual(yield* ask(fresh), 429)
-      assert.strictEqual(asked(), before)
+      assert.strictEqual(fetches(), before)
       yield* TestClock.adjust("2 minutes")
       assert.strictEqual(yield* ask(fresh), 200)
-      assert.strictEqual(asked(), before + 1)
+      assert.strictEqual(fetches(), before + 1)
     })
   )
 })

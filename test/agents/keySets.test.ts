@@ -21,10 +21,10 @@ const awhile = TestClock.adjust("20000 days")
 
 /** A place that publishes this document, and counts requests. */
 const publisher = () => {
-  const state: { document: Uint8Array | undefined; asked: number } = { document: setOf("a"), asked: 0 }
+  const state: { document: Uint8Array | undefined; fetches: number } = { document: setOf("a"), fetches: 0 }
   const fetch = () =>
     Effect.suspend(() => {
-      state.asked += 1
+      state.fetches += 1
       return state.document === undefined
         ? Effect.fail(new FetchFailed({ reason: "away" }))
         : Effect.succeed(state.document)
@@ -55,12 +55,12 @@ describe("Key sets", () => {
       for (let count = 0; count < 3; count++) assert.isTrue(Option.isSome(yield* find(url, wanted("a"))))
       yield* TestClock.adjust("299 seconds")
       assert.isTrue(Option.isSome(yield* find(url, wanted("a"))))
-      assert.strictEqual(state.asked, 1)
+      assert.strictEqual(state.fetches, 1)
       state.document = setOf("b")
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* Effect.flip(find(url, wanted("a"))))._tag, "NoSuchKey")
       assert.isTrue(Option.isSome(yield* find(url, wanted("b"))))
-      assert.strictEqual(state.asked, 2)
+      assert.strictEqual(state.fetches, 2)
     }).pipe(Effect.provide(settings()))
   )
 
@@ -72,15 +72,15 @@ describe("Key sets", () => {
       yield* find(url, wanted("a"))
       state.document = setOf("a", "b")
       assert.strictEqual((yield* Effect.flip(find(url, wanted("b"))))._tag, "NoSuchKey")
-      assert.strictEqual(state.asked, 1)
+      assert.strictEqual(state.fetches, 1)
       yield* TestClock.adjust("60 seconds")
       assert.isTrue(Option.isSome(yield* find(url, wanted("b"))))
       for (let count = 0; count < 10; count++)
         assert.strictEqual((yield* Effect.flip(find(url, wanted(`unknown ${count}`))))._tag, "NoSuchKey")
-      assert.strictEqual(state.asked, 2)
+      assert.strictEqual(state.fetches, 2)
       yield* TestClock.adjust("60 seconds")
       yield* Effect.flip(find(url, wanted("unknown")))
-      assert.strictEqual(state.asked, 3)
+      assert.strictEqual(state.fetches, 3)
     }).pipe(Effect.provide(settings()))
   )
 
@@ -93,7 +93,7 @@ describe("Key sets", () => {
       state.document = undefined
       yield* TestClock.adjust("23 hours")
       assert.isTrue(Option.isSome(yield* find(url, wanted("a"))))
-      assert.strictEqual(state.asked, 2)
+      assert.strictEqual(state.fetches, 2)
       yield* TestClock.adjust("1 hour")
       assert.isTrue(Option.isNone(yield* find(url, wanted("a"))))
       // Once the place is back, so are the keys: after the minute that an attempt costs.
@@ -120,10 +120,10 @@ describe("Key sets", () => {
     Effect.gen(function* () {
       yield* awhile
       const gate = yield* Deferred.make<void>()
-      let asked = 0
+      let fetches = 0
       const { find } = yield* keySets(() =>
         Effect.suspend(() => {
-          asked += 1
+          fetches += 1
           return Effect.as(Deferred.await(gate), setOf("a"))
         })
       )
@@ -134,17 +134,17 @@ describe("Key sets", () => {
       yield* Fiber.interrupt(first)
       yield* Deferred.succeed(gate, undefined)
       for (const fiber of others) assert.isTrue(Option.isSome(yield* Fiber.join(fiber)))
-      assert.strictEqual(asked, 1)
+      assert.strictEqual(fetches, 1)
     }).pipe(Effect.provide(settings()))
   )
 
   it.effect("At most 64 key sets are fetched at once; after a wait of 5 s the error is to be retried", () =>
     Effect.gen(function* () {
       yield* awhile
-      let asked = 0
+      let fetches = 0
       const { find } = yield* keySets(() =>
         Effect.suspend(() => {
-          asked += 1
+          fetches += 1
           return Effect.never
         })
       )
@@ -154,7 +154,7 @@ describe("Key sets", () => {
         })
       )
       yield* TestClock.adjust("4 seconds")
-      assert.strictEqual(asked, 64)
+      assert.strictEqual(fetches, 64)
       yield* TestClock.adjust("1 second")
       for (const fiber of waiting) {
         const result = yield* Fiber.join(fiber)
@@ -164,7 +164,7 @@ describe("Key sets", () => {
             result.failure.retry_after === 5
         )
       }
-      assert.strictEqual(asked, 64)
+      assert.strictEqual(fetches, 64)
     }).pipe(Effect.provide(settings()))
   )
 
@@ -207,7 +207,7 @@ describe("Key sets", () => {
       const { fetch, state } = publisher()
       const { find } = yield* keySets(fetch)
       assert.isTrue(Option.isNone(yield* find("http://127.0.0.1:4000/jwks", wanted("a"))))
-      assert.strictEqual(state.asked, 0)
+      assert.strictEqual(state.fetches, 0)
     }).pipe(Effect.provide(settings({ AUSPEX_HOST: "0.0.0.0", AUSPEX_BASE_URL: "https://auspex.example" })))
   )
 })
@@ -330,11 +330,11 @@ describe("A key set", () => {
       yield* awhile
       const { find } = yield* keySets(() => Effect.succeed(bytes({ keys })))
       const outcome = yield* Effect.result(find(url, { algorithm: "ES256", kid }))
-      const said = Result.match(outcome, {
+      const outcomeText = Result.match(outcome, {
         onFailure: (error) => error.detail,
         onSuccess: (key) => (Option.isSome(key) ? "found" : "none")
       })
-      assert.include(said, told)
+      assert.include(outcomeText, told)
     }).pipe(Effect.provide(settings()))
   )
 

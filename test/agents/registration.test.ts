@@ -45,13 +45,13 @@ describe("The bank", () => {
 
   it("An event has 3 to 6 undated sentences with numbers, and then says what is asked for", () => {
     for (const { prompt, slug } of bank) {
-      const [facts = "", asked = "", ...rest] = prompt.split("\n\n")
+      const [facts = "", task = "", ...rest] = prompt.split("\n\n")
       const sentences = facts.split(/[.?!]"? (?=[A-Z])/)
       assert.isAtLeast(sentences.length, 3, slug)
       assert.isAtMost(sentences.length, 6, slug)
       assert.isAtLeast(facts.match(/\d+/g)?.length ?? 0, 3, slug)
       assert.notMatch(facts, /\b(19|20)\d\d\b/, slug)
-      assert.match(asked, /^Analyse this event: /)
+      assert.match(task, /^Analyse this event: /)
       assert.strictEqual(rest.length, 0)
     }
   })
@@ -85,10 +85,10 @@ describe("The bank", () => {
   })
 
   it("The bank is spread over directions: no guess is right for most events", () => {
-    const asked = inUse.flatMap((template) => Array.from({ length: 8 }, (_, seed) => drawn(template, seed)))
+    const events = inUse.flatMap((template) => Array.from({ length: 8 }, (_, seed) => drawn(template, seed)))
     for (const direction of allDirections) {
-      const right = asked.filter(({ directions }) => directions[direction] === 1)
-      assert.isBelow(right.length, asked.length * 0.55, direction)
+      const right = events.filter(({ directions }) => directions[direction] === 1)
+      assert.isBelow(right.length, events.length * 0.55, direction)
     }
   })
 })

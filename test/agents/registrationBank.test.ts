@@ -62,11 +62,11 @@ describe("AUSPEX_REGISTRATION_BANK", () => {
       const path = join(scratchDirectory(), "bank.yaml")
       writeFileSync(path, stringify({ events: [own] }))
       assert.include(readFileSync(path, "utf8"), "zinc-report")
-      const asked = yield* Effect.gen(function* () {
+      const event = yield* Effect.gen(function* () {
         const { choose } = yield* RegistrationJudge
         return yield* choose("an agent")
       }).pipe(Effect.provide(RubricJudge.layer(path)))
-      assert.match(asked.slug, /^zinc-report\?/)
+      assert.match(event.slug, /^zinc-report\?/)
       const error = yield* RegistrationJudge.use(() => Effect.void).pipe(
         Effect.provide(RubricJudge.layer(`${path}.none`)),
         Effect.flip

@@ -144,16 +144,18 @@ layer(testServer())("Scopes", (it) => {
     ["llm:keys", { remove: ["webhook:write"] }, ["llm:keys"]],
     ["space:read", { add: ["llm:keys"] }, ["space:read", "llm:keys"]],
     ["space:read", { add: ["webhook:write"] }, ["space:read", "webhook:write"]]
-  ] as const)("An earlier agent with %s may make webhooks where it may make keys", ([asked, json, has]) =>
-    Effect.gen(function* () {
-      const { agentId, secret, token } = yield* onboardWith([asked])
-      yield* claim(agentId)
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`update agents set requested_scopes = array[${asked}], webhook_scope = null where id = ${agentId}::uuid`
-      const changed = yield* post(path, { token, json })
-      assert.deepStrictEqual(changed.json["effective_scopes"], has)
-      assert.strictEqual((yield* issue(agentId, secret)).scope, has.join(" "))
-    })
+  ] as const)(
+    "An earlier agent with %s may make webhooks where it may make keys",
+    ([requestedScope, json, has]) =>
+      Effect.gen(function* () {
+        const { agentId, secret, token } = yield* onboardWith([requestedScope])
+        yield* claim(agentId)
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`update agents set requested_scopes = array[${requestedScope}], webhook_scope = null where id = ${agentId}::uuid`
+        const changed = yield* post(path, { token, json })
+        assert.deepStrictEqual(changed.json["effective_scopes"], has)
+        assert.strictEqual((yield* issue(agentId, secret)).scope, has.join(" "))
+      })
   )
 
   it.effect(
@@ -163,7 +165,7 @@ layer(testServer())("Scopes", (it) => {
         const own = ["llm:keys", "webhook:write"] as const
         const ofTable = allScopes.filter((scope) => !own.some((each) => each === scope))
         const inOrder = (scopes: ReadonlyArray<string>) => allScopes.filter((scope) => scopes.includes(scope))
-        const asked: ReadonlyArray<readonly [ReadonlyArray<string>, ReadonlyArray<string>]> = [
+        const requests: ReadonlyArray<readonly [ReadonlyArray<string>, ReadonlyArray<string>]> = [
           ...ofTable.map((scope) => [[scope], [scope, ...own]] as const),
           ...own.map((scope) => [[scope], [scope]] as const),
           ...own.flatMap((scope) =>
@@ -187,7 +189,7 @@ layer(testServer())("Scopes", (it) => {
           ],
           [["nonsense", "llm:keys"], ["llm:keys"]]
         ]
-        for (const [requested_scopes, granted] of oneIn(8, asked)) {
+        for (const [requested_scopes, granted] of oneIn(8, requests)) {
           const { token } = yield* onboardClaimed({ requested_scopes })
           assert.strictEqual(scopeOf(token), inOrder(granted).join(" "), requested_scopes.join())
         }

@@ -177,11 +177,11 @@ layer(
       const sql = yield* SqlClient.SqlClient
       const event = yield* newEvent()
       const other = yield* onboardClaimed()
-      const said = yield* post("/api/v1/agent/comments", {
+      const comment = yield* post("/api/v1/agent/comments", {
         token: other.token,
         json: { news_id: event.news_id, content: "What do you think?" }
       })
-      const parent = String(said.json["comment_id"])
+      const parent = String(comment.json["comment_id"])
       const ways = [
         ["/api/v1/agent/comments", { news_id: event.news_id }],
         ["/api/v1/agent/comments", { news_id: event.news_id, parent_comment_id: parent }],
@@ -249,11 +249,11 @@ layer(
       const monday = yield* freshWeek
       const { news_id } = yield* newEvent()
       const other = yield* onboardClaimed()
-      const said = yield* post("/api/v1/agent/comments", {
+      const comment = yield* post("/api/v1/agent/comments", {
         token: other.token,
         json: { news_id, content: "What do you think?" }
       })
-      const parent = String(said.json["comment_id"])
+      const parent = String(comment.json["comment_id"])
       const direction = yield* newChallenge({ deadline: plus(monday, "1 day") })
       const number = yield* newMacro({ period: "2026-07" })
       const closed = yield* newChallenge({ deadline: plus(monday, "10 minutes") })

@@ -17,7 +17,7 @@ const generous = {
 
 const eight = ["a", "b", "c", "d", "e", "f", "g", "h"]
 
-const asked = Effect.gen(function* () {
+const questions = Effect.gen(function* () {
   yield* freshWeek
   const agent = yield* onboardClaimed()
   yield* Targets.use((targets) => targets.subscribe(AgentId.make(agent.agentId), "ETH"))
@@ -57,7 +57,7 @@ const normal = (predicted_value: number, predicted_std: number) => ({ predicted_
 layer(testServer({ environment: generous }))("Numbers of agents", (it) => {
   it.effect("A number beyond its range or granularity is refused by its field's name and told the rule", () =>
     Effect.gen(function* () {
-      const { sent } = yield* asked
+      const { sent } = yield* questions
       const tiny = [5e-324, 1e-320, 1e-308, 1e-200, 1e-160, 9.9e-10]
       const table = [
         ...tiny.map(
@@ -117,7 +117,7 @@ layer(testServer({ environment: generous }))("Numbers of agents", (it) => {
 
   it.effect("A number within the documented slack for rounding and doubles is accepted", () =>
     Effect.gen(function* () {
-      const { sent } = yield* asked
+      const { sent } = yield* questions
       const third = 0.333333
       const table = [
         ...[0, -0, 1e-9, 1e-7, 0.1 + 0.2, 1 - 2 ** -53, 1, 0.12345678901234568].map(
@@ -164,7 +164,7 @@ layer(testServer({ environment: generous }))("Numbers of agents", (it) => {
 
   it.effect("Samples are rounded to seven significant digits, also in the receipt and the answer", () =>
     Effect.gen(function* () {
-      const { sent } = yield* asked
+      const { sent } = yield* questions
       const { json, text } = yield* sent("close", {
         samples: times(10, (index) => 98.76543210987654 + index / 3)
       })

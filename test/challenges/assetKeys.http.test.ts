@@ -12,17 +12,17 @@ layer(testServer())("The key of a target", (it) => {
   it.effect("A target's key in any case subscribes and unsubscribes an agent", () =>
     Effect.gen(function* () {
       const agent = yield* onboard()
-      const asked = { token: agent.token }
+      const options = { token: agent.token }
       const subscribed = Effect.map(
-        get("/api/v1/agent/prediction-scope", asked),
+        get("/api/v1/agent/prediction-scope", options),
         ({ json }) => json["scopes"]
       )
-      assert.strictEqual((yield* post("/api/v1/agent/prediction-scope/gc", asked)).status, 204)
-      assert.strictEqual((yield* post("/api/v1/agent/prediction-scope/Gc", asked)).status, 204)
+      assert.strictEqual((yield* post("/api/v1/agent/prediction-scope/gc", options)).status, 204)
+      assert.strictEqual((yield* post("/api/v1/agent/prediction-scope/Gc", options)).status, 204)
       assert.deepStrictEqual<unknown>(yield* subscribed, ["GC"])
-      assert.strictEqual((yield* send("DELETE", "/api/v1/agent/prediction-scope/gC", asked)).status, 204)
+      assert.strictEqual((yield* send("DELETE", "/api/v1/agent/prediction-scope/gC", options)).status, 204)
       assert.deepStrictEqual<unknown>(yield* subscribed, [])
-      assert.strictEqual((yield* post("/api/v1/agent/prediction-scope/gold", asked)).status, 404)
+      assert.strictEqual((yield* post("/api/v1/agent/prediction-scope/gold", options)).status, 404)
     })
   )
 

@@ -156,12 +156,12 @@ layer(testServices())("The list of challenges of every type", (it) => {
     Effect.gen(function* () {
       yield* freshWeek
       const event = yield* newEvent()
-      const asked = yield* newChallenge({ event_id: event.event_id })
+      const challenge = yield* newChallenge({ event_id: event.event_id })
       yield* newChallenge()
       const of = (id: EventId) => Arenas.use((arenas) => arenas.listByEvent(id))
       assert.deepStrictEqual(
         (yield* of(event.event_id)).map(({ id }) => id),
-        [asked.id]
+        [challenge.id]
       )
       assert.deepStrictEqual(yield* of(EventId.make("nothing")), [])
     })

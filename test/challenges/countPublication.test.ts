@@ -48,10 +48,10 @@ const directions: ReadonlyArray<Direction> = ["bullish", "bearish", "neutral"]
 const directionAt = (index: number): Direction => directions[index % 3] ?? "neutral"
 
 /** Predicts these directions, each by an agent of an owner of its own. */
-const say = Effect.fnUntraced(function* (challenge: Known, said: ReadonlyArray<Direction>) {
-  const agents = yield* agentsApart(said.length)
+const say = Effect.fnUntraced(function* (challenge: Known, directions: ReadonlyArray<Direction>) {
+  const agents = yield* agentsApart(directions.length)
   for (const [index, agent] of agents.entries())
-    yield* predict(agent, challenge, { direction: said[index] ?? "neutral" })
+    yield* predict(agent, challenge, { direction: directions[index] ?? "neutral" })
   return agents
 })
 
@@ -261,7 +261,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
         const agents = yield* agentsApart(60)
         const last = new Map<number, Direction>()
         const truth = () =>
-          directions.map((each) => [...last.values()].filter((said) => said === each).length)
+          directions.map((each) => [...last.values()].filter((direction) => direction === each).length)
         let [now, stepAt, stepCount, steps] = [0, 0, 0, 0]
         let expected: ReadonlyArray<unknown> = [0, 0, 0, 0, monday]
         for (let turn = 0; turn < 120; turn++) {

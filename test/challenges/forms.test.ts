@@ -214,13 +214,13 @@ layer(testServer())("A forecast by quantiles or samples", (it) => {
           row.slice(1).map(Number)
         )
         assert.isAtLeast(drawn.length, 5)
-        const said = [
+        const distributions = [
           quantileDistribution(quantiles),
           sampleDistribution(samples),
           normalDistribution(3.1, 0.1)
         ]
         for (const [from = NaN, to = NaN, percent = NaN, count] of drawn) {
-          const within = said.map(({ cdfBelow }) => cdfBelow(to) - cdfBelow(from))
+          const within = distributions.map(({ cdfBelow }) => cdfBelow(to) - cdfBelow(from))
           assert.closeTo(percent, (100 * within.reduce((sum, each) => sum + each, 0)) / 3, 0.0501, `${from}`)
           assert.strictEqual(
             count,

@@ -34,8 +34,8 @@ const priceAt = (index: number): number =>
     (2000 + 40 * Math.sin(index / 7) + 15 * Math.sin(index / 2.3) + 5 * (Math.floor(index / 24) % 3)) * 100
   ) / 100
 
-const direction = (said: "bullish" | "bearish", confidence: number): NewAnswer => ({
-  direction: said,
+const direction = (side: "bullish" | "bearish", confidence: number): NewAnswer => ({
+  direction: side,
   confidence
 })
 const normal = (predicted_value: number, predicted_std: number): NewAnswer => ({

@@ -122,11 +122,11 @@ layer(testServer())("A settlement that takes longer than clients wait", (it) => 
         member(json, "items", 0, "status")
       )
       const { onText, until } = heartbeat()
-      const asked = yield* meeting(post(path, { ...admin, json: { actual_value: 3 }, onText }))
+      const request = yield* meeting(post(path, { ...admin, json: { actual_value: 3 }, onText }))
       yield* until(1)
       assert.isNull(yield* audited)
       yield* before.commit
-      const answer = yield* Fiber.join(asked)
+      const answer = yield* Fiber.join(request)
       assert.strictEqual(answer.status, 200)
       assert.strictEqual(yield* audited, 200)
       assert.match(answer.text, /^ +\{/)

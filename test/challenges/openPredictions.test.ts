@@ -114,9 +114,9 @@ const choices: Readonly<Record<string, ReadonlyArray<string>>> = {
 const crawl = Effect.fnUntraced(function* (known: Known, token: string | undefined) {
   const { url } = yield* TestServer
   const reads: Array<Read> = []
-  const asked = token === undefined ? {} : { token }
+  const options = token === undefined ? {} : { token }
   const read = Effect.fnUntraced(function* (path: string, template = path) {
-    const answer = yield* get(path, asked)
+    const answer = yield* get(path, options)
     // A stream draws its retry time at random.
     const text = answer.text.replace(/^retry: \d+\n/, "")
     reads.push({ template, path, status: answer.status, text })

@@ -254,10 +254,10 @@ layer(testServer())("GET /eval/open", (it) => {
     Effect.gen(function* () {
       const { directional } = yield* oneOfEach
       const agent = yield* onboardClaimed()
-      for (const asked of [{}, { token: agent.token }]) {
-        const etag = (yield* get(open, asked)).headers.get("etag") ?? ""
+      for (const options of [{}, { token: agent.token }]) {
+        const etag = (yield* get(open, options)).headers.get("etag") ?? ""
         assert.match(etag, /^".+"$/)
-        const again = yield* get(open, { ...asked, headers: { "if-none-match": etag } })
+        const again = yield* get(open, { ...options, headers: { "if-none-match": etag } })
         assert.strictEqual(again.status, 304)
       }
       const etag = (yield* get(open, { token: agent.token })).headers.get("etag") ?? ""
@@ -273,9 +273,9 @@ layer(testServer())("GET /eval/open/{challenge_id}", (it) => {
     Effect.gen(function* () {
       const { directional } = yield* oneOfEach
       const { token } = yield* onboard()
-      for (const asked of [{}, { token }]) {
-        const listed = member((yield* get(`${open}?limit=1`, asked)).json, "items", 0)
-        assert.deepStrictEqual((yield* get(`${open}/${directional.id}`, asked)).json, listed)
+      for (const options of [{}, { token }]) {
+        const listed = member((yield* get(`${open}?limit=1`, options)).json, "items", 0)
+        assert.deepStrictEqual((yield* get(`${open}/${directional.id}`, options)).json, listed)
       }
       yield* TestClock.adjust("1 hour")
       const gone = yield* get(`${open}/${directional.id}`)

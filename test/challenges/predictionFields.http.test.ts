@@ -61,9 +61,9 @@ layer(testServer())("A prediction of any type", (it) => {
   it.effect("A prediction is answered with the values of the other form as null, at every endpoint", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
-      const said = { ...emptyAnswer, direction: "bullish", confidence: 0.5 }
+      const answer = { ...emptyAnswer, direction: "bullish", confidence: 0.5 }
       const figure = { ...emptyAnswer, ...normal }
-      const expected = [said, { ...figure, stake: null }, said, figure]
+      const expected = [answer, { ...figure, stake: null }, answer, figure]
       for (const [index, { id, json, path }] of (yield* eachType).entries()) {
         const { created_at, prediction_id, receipt, ...others } = (yield* post(path, { token, json })).json
         assert.deepStrictEqual<unknown>(others, {

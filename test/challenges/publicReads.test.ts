@@ -277,10 +277,10 @@ const countedArenas = Layer.effect(
     const arenas = yield* Arenas
     return Arenas.of({
       ...arenas,
-      results: (...asked) =>
+      results: (...parameters) =>
         Effect.suspend(() => {
           made.times += 1
-          return arenas.results(...asked)
+          return arenas.results(...parameters)
         })
     })
   })
@@ -292,10 +292,10 @@ const countedScoring = Layer.effect(
     const scoring = yield* Scoring
     return Scoring.of({
       ...scoring,
-      leaderboard: (...asked) =>
+      leaderboard: (...parameters) =>
         Effect.suspend(() => {
           made.times += 1
-          return scoring.leaderboard(...asked)
+          return scoring.leaderboard(...parameters)
         })
     })
   })

@@ -40,7 +40,7 @@ const Said = Schema.Struct({
   vector: Schema.NullOr(Schema.Record(Schema.String, Schema.Finite))
 })
 
-const said = ({ id }: { readonly id: string }) =>
+const answersTo = ({ id }: { readonly id: string }) =>
   Effect.map(
     rowsOf(
       Said,
@@ -83,7 +83,7 @@ layer(testServices())("The reference agents", (it) => {
       const first = yield* newMacro({ period: "2026-01" })
       const sent = yield* predictDue
       assert.strictEqual(yield* predictDue, 0)
-      const answers = yield* said(direction)
+      const answers = yield* answersTo(direction)
       assert.sameMembers(
         [...answers.keys()],
         ["always neutral", "climatology", "contrarian", "momentum", "random walk"]
@@ -95,13 +95,13 @@ layer(testServices())("The reference agents", (it) => {
       assert.strictEqual(answers.get("contrarian")?.direction, "bearish")
       assert.strictEqual(answers.get("always neutral")?.direction, "neutral")
       assert.closeTo(answers.get("climatology")?.vector?.["neutral"] ?? 0, 1 / 3, 1e-5)
-      const closes = yield* said(close)
+      const closes = yield* answersTo(close)
       assert.closeTo(closes.get("random walk")?.value ?? 0, price, 1e-6)
       assert.isAbove(closes.get("momentum")?.value ?? 0, price)
       assert.isBelow(closes.get("contrarian")?.value ?? Infinity, price)
-      assert.closeTo((yield* said(days)).get("random walk")?.value ?? 0, 3.5, 1e-9)
+      assert.closeTo((yield* answersTo(days)).get("random walk")?.value ?? 0, 3.5, 1e-9)
       // A series has no known value before its first print.
-      assert.strictEqual((yield* said(first)).size, 0)
+      assert.strictEqual((yield* answersTo(first)).size, 0)
       assert.isAbove(sent, 10)
       yield* completeLog
       const logged = yield* rowsOf(
@@ -117,7 +117,7 @@ layer(testServices())("The reference agents", (it) => {
       yield* Scoring.use((scoring) => scoring.resolveMacro(first.id, 3.15))
       const second = yield* newMacro({ period: "2026-02" })
       yield* predictDue
-      assert.deepInclude((yield* said(second)).get("last print"), { value: 3.15, std: 0.12 })
+      assert.deepInclude((yield* answersTo(second)).get("last print"), { value: 3.15, std: 0.12 })
     })
   )
 
@@ -236,7 +236,7 @@ layer(testServices())("The reference agents", (it) => {
       const [agent] = (yield* agentsApart(1)) as [AgentId]
       yield* predictDue
       yield* forecast(agent, question, { predicted_value: 3.1, predicted_std: 0.1 })
-      assert.isAbove((yield* said(question)).size, 0)
+      assert.isAbove((yield* answersTo(question)).size, 0)
       yield* moveTo(plus(now, "4 hours"))
       yield* scoring.resolveMacro(question.id, 3.2)
       yield* Amendments.use((amendments) =>

@@ -582,7 +582,7 @@ world("ladder")("The ladder of horizons", (it) => {
     Effect.gen(function* () {
       // Crude oil of May 2026 ends on Tuesday 21 April; the index of the dollar has no contract that ends.
       for (const asset of ["CL", "DXY"]) yield* walk(asset, "2026-04-20T22:00:00Z", 800)
-      const asked = Effect.fnUntraced(function* (hour: string) {
+      const madeAt = Effect.fnUntraced(function* (hour: string) {
         yield* at(hour)
         const begins = plus(instant(hour), "-5 minutes")
         for (const asset of ["CL", "DXY"]) {
@@ -590,11 +590,11 @@ world("ladder")("The ladder of horizons", (it) => {
         }
         return made(yield* make)
       })
-      assert.deepStrictEqual(yield* asked("2026-04-21T00:05:00Z"), ["1d DXY", "1h DXY", "4h DXY"])
-      assert.deepStrictEqual(yield* asked("2026-04-21T12:05:00Z"), ["1h DXY", "4h DXY"])
-      assert.deepStrictEqual(yield* asked("2026-04-22T00:05:00Z"), ["1d DXY", "1h DXY", "4h DXY"])
-      assert.deepStrictEqual(yield* asked("2026-04-22T12:05:00Z"), ["1h CL", "1h DXY", "4h CL", "4h DXY"])
-      assert.deepStrictEqual(yield* asked("2026-04-23T00:05:00Z"), [
+      assert.deepStrictEqual(yield* madeAt("2026-04-21T00:05:00Z"), ["1d DXY", "1h DXY", "4h DXY"])
+      assert.deepStrictEqual(yield* madeAt("2026-04-21T12:05:00Z"), ["1h DXY", "4h DXY"])
+      assert.deepStrictEqual(yield* madeAt("2026-04-22T00:05:00Z"), ["1d DXY", "1h DXY", "4h DXY"])
+      assert.deepStrictEqual(yield* madeAt("2026-04-22T12:05:00Z"), ["1h CL", "1h DXY", "4h CL", "4h DXY"])
+      assert.deepStrictEqual(yield* madeAt("2026-04-23T00:05:00Z"), [
         "1d CL",
         "1d DXY",
         "1h CL",

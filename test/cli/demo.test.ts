@@ -94,8 +94,8 @@ describe("The agents' strategies", () => {
 
   plainIt("Each strategy has a style of its own", () => {
     const rising = [100, 101, 102, 103, 104, 105]
-    const said = strategies.map((strategy) => predict(strategy, rising, 0.3).direction)
-    assert.deepStrictEqual(said, ["bullish", "bearish", "neutral"])
+    const directions = strategies.map((strategy) => predict(strategy, rising, 0.3).direction)
+    assert.deepStrictEqual(directions, ["bullish", "bearish", "neutral"])
   })
 
   plainIt("A strategy's confidence is how often its rule was right so far", () => {
@@ -346,10 +346,10 @@ describe.runIf(isFull)("The demonstration with a server of its own", () => {
   plainIt("The demonstration stops its server and removes its data on Ctrl-C", () =>
     Effect.runPromise(
       Effect.gen(function* () {
-        let asked = false
+        let isInterrupted = false
         const { code, out } = yield* program([], (out, pid) => {
-          if (asked || !out.includes("It serves at")) return
-          asked = true
+          if (isInterrupted || !out.includes("It serves at")) return
+          isInterrupted = true
           process.kill(pid, "SIGINT")
         })
         assert.strictEqual(code, 130, out)

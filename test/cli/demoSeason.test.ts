@@ -102,9 +102,9 @@ describe("The season's speakers", () => {
     for (const script of [/\p{Script=Han}/u, /\p{Script=Arabic}/u]) {
       assert.isTrue(speakers.some(({ name }) => script.test(name)))
     }
-    const said = [...speakers.map(({ form }) => answerIn(form, 3, 0.1)), ofCategories(decisions)]
+    const answers = [...speakers.map(({ form }) => answerIn(form, 3, 0.1)), ofCategories(decisions)]
     assert.sameMembers(
-      said.flatMap((answer) => Object.keys(answer)),
+      answers.flatMap((answer) => Object.keys(answer)),
       ["predicted_value", "predicted_std", "quantiles", "samples", "probabilities"]
     )
   })

@@ -71,16 +71,16 @@ layer(testServer())("Follows", (it) => {
   it.effect("A follow of oneself is 400, of an unknown agent or id 404, and without a target 400", () =>
     Effect.gen(function* () {
       const ada = yield* claimed()
-      const asked = (target_agent_id: unknown) =>
+      const follow = (target_agent_id: unknown) =>
         post(follows, { token: ada.token, json: { target_agent_id } })
-      const own = yield* asked(ada.agentId)
+      const own = yield* follow(ada.agentId)
       assert.deepStrictEqual([own.status, own.json["code"]], [400, "self_follow"])
       for (const unknown of [nobody, "nobody", ""]) {
-        const answer = yield* asked(unknown)
+        const answer = yield* follow(unknown)
         assert.deepStrictEqual([answer.status, answer.json["code"]], [404, "not_found"])
       }
       for (const wrong of [null, 1, undefined, [nobody]]) {
-        const answer = yield* asked(wrong)
+        const answer = yield* follow(wrong)
         assert.deepStrictEqual([answer.status, wrongFields(answer)], [400, ["target_agent_id"]])
       }
       assert.strictEqual((yield* send("DELETE", `${follows}/nobody`, { token: ada.token })).status, 204)

@@ -133,21 +133,21 @@ layer(shop)("A checkout without a message", (it) => {
       const { purchaseId, session } = yield* begun(owner)
       yield* told(session, "open", { payment_status: "unpaid" })
       const beganAt = yield* DateTime.now
-      const asked: Array<number> = []
+      const minutes: Array<number> = []
       for (let minute = 5; minute <= 120; minute += 5) {
         yield* moveTo(plus(beganAt, `${minute} minutes`))
         const before = server.lookedUp.length
         yield* followUp
-        if (server.lookedUp.length > before) asked.push(minute)
+        if (server.lookedUp.length > before) minutes.push(minute)
       }
-      assert.deepStrictEqual(asked, [10, 20, 30, 45, 70, 105])
+      assert.deepStrictEqual(minutes, [10, 20, 30, 45, 70, 105])
       yield* has(owner, 0)
       assert.strictEqual((yield* purchaseOf(owner, purchaseId)).state, "open")
       yield* told(session, "expired", { payment_status: "unpaid" })
       yield* moveTo(plus(beganAt, "1 day"))
       yield* followUp
       assert.strictEqual((yield* purchaseOf(owner, purchaseId)).state, "expired")
-      assert.lengthOf(server.lookedUp, since + asked.length + 1)
+      assert.lengthOf(server.lookedUp, since + minutes.length + 1)
       assert.strictEqual(yield* awaited, 0)
     })
   )

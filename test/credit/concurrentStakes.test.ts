@@ -37,8 +37,8 @@ const anAmount = Random.nextIntBetween(50, 200)
 
 const drawnRound = Effect.gen(function* () {
   const held = (yield* Random.nextBoolean) ? yield* anAmount : 0
-  const asked = { amount: anAmount, turns: Random.nextIntBetween(0, 30) }
-  return { held, pair: [yield* Effect.all(asked), yield* Effect.all(asked)] as const }
+  const stake = { amount: anAmount, turns: Random.nextIntBetween(0, 30) }
+  return { held, pair: [yield* Effect.all(stake), yield* Effect.all(stake)] as const }
 })
 
 /** The stakes of each round; one seed always gives the same, whatever else draws at random meanwhile. */

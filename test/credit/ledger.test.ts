@@ -79,17 +79,17 @@ layer(testServices())("A transfer", (it) => {
   it.effect("A transfer that makes no sense is rejected", () =>
     Effect.gen(function* () {
       const [from = "", to = ""] = yield* fundedAccounts(2, 10)
-      const asked = { debit: from, credit: to }
-      assert.strictEqual(yield* rejectedBy(transfer({ ...asked, amount: 0n })), "transfers_amount")
-      assert.strictEqual(yield* rejectedBy(transfer({ ...asked, amount: -1n })), "transfers_amount")
+      const accounts = { debit: from, credit: to }
+      assert.strictEqual(yield* rejectedBy(transfer({ ...accounts, amount: 0n })), "transfers_amount")
+      assert.strictEqual(yield* rejectedBy(transfer({ ...accounts, amount: -1n })), "transfers_amount")
       assert.strictEqual(yield* rejectedBy(transfer({ debit: from, credit: from })), "transfers_two_accounts")
       assert.strictEqual(
         yield* rejectedBy(transfer({ debit: from, credit: "agent:nobody" })),
         "transfers_accounts"
       )
       assert.strictEqual(yield* rejectedBy(transfer({ debit: "nowhere", credit: to })), "transfers_accounts")
-      assert.strictEqual(yield* rejectedBy(transfer({ ...asked, kind: "void" })), "transfers_resolving")
-      const pendingOfPending = transfer({ ...asked, kind: "pending", pendingId: "x" })
+      assert.strictEqual(yield* rejectedBy(transfer({ ...accounts, kind: "void" })), "transfers_resolving")
+      const pendingOfPending = transfer({ ...accounts, kind: "pending", pendingId: "x" })
       assert.strictEqual(yield* rejectedBy(pendingOfPending), "transfers_resolving")
     })
   )
@@ -170,9 +170,9 @@ layer(testServices())("Sixty transfers at once", (it) => {
     Effect.gen(function* () {
       for (const kind of ["pending", "post"] as const) {
         const [from = ""] = yield* fundedAccounts(1, 20)
-        const asked = times(60, () => transfer({ kind, debit: from, credit: revenue }))
+        const transfers = times(60, () => transfer({ kind, debit: from, credit: revenue }))
         const { done, findings } = yield* sampledWhile(
-          Effect.forEach(asked, (each) => Effect.result(record(each)), { concurrency: "unbounded" })
+          Effect.forEach(transfers, (each) => Effect.result(record(each)), { concurrency: "unbounded" })
         )
         const rejected = done.filter(Result.isFailure).map(({ failure }) => ruleOf(failure))
         assert.lengthOf(rejected, 40)
@@ -188,9 +188,9 @@ layer(testServices())("Sixty transfers at once", (it) => {
   it.effect("Of sixty transfers with one id one is recorded, and the others answer as it does", () =>
     Effect.gen(function* () {
       const [from = "", to = ""] = yield* fundedAccounts(2, 20)
-      const asked = transfer({ debit: from, credit: to })
+      const request = transfer({ debit: from, credit: to })
       yield* Effect.forEach(
-        times(60, () => asked),
+        times(60, () => request),
         (each) => record(each),
         { concurrency: "unbounded" }
       )

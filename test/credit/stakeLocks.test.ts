@@ -21,8 +21,8 @@ const scene = Effect.gen(function* () {
   return { challenge, deadline, first, second, inTime: millisBefore(deadline, 1) }
 })
 
-const codeOf = (...asked: Parameters<typeof stake>) =>
-  Effect.map(Effect.flip(stake(...asked)), ({ code }) => code)
+const codeOf = (...parameters: Parameters<typeof stake>) =>
+  Effect.map(Effect.flip(stake(...parameters)), ({ code }) => code)
 
 layer(testServices())("A stake under way", (it) => {
   it.effect("A stake under way holds up the next one of its pool, which is then decided with it", () =>

@@ -18,10 +18,11 @@ import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 import { createdBefore } from "../support/tampering.ts"
 
-const rejectionOf = (...asked: Parameters<typeof stake>) =>
-  Effect.map(Effect.flip(stake(...asked)), ({ code, detail }) => ({ code, detail }))
+const rejectionOf = (...parameters: Parameters<typeof stake>) =>
+  Effect.map(Effect.flip(stake(...parameters)), ({ code, detail }) => ({ code, detail }))
 
-const codeOf = (...asked: Parameters<typeof stake>) => Effect.map(rejectionOf(...asked), ({ code }) => code)
+const codeOf = (...parameters: Parameters<typeof stake>) =>
+  Effect.map(rejectionOf(...parameters), ({ code }) => code)
 
 /** An open challenge, and one agent that has predicted it. */
 const scene = Effect.fnUntraced(function* (amount = 1000) {

@@ -165,7 +165,7 @@ describe("A body of messages", () => {
 })
 
 describe("A body of embeddings", () => {
-  const asked = (input: unknown, more: object = {}) =>
+  const embeddings = (input: unknown, more: object = {}) =>
     admit("embeddings", bytesOf({ model: "vectors", input, ...more }))
 
   it.each([
@@ -174,12 +174,12 @@ describe("A body of embeddings", () => {
     ["tokens", [100_000, 2, 3], 3 + 16],
     ["lists of tokens", [[1, 2], [3]], 3 + 32]
   ])("A body of embeddings may be %s: bytes or tokens, and 16 an input, bound it", (_, input, bound) => {
-    const { choices, maxTokens, textTokensBound } = Result.getOrThrow(asked(input))
+    const { choices, maxTokens, textTokensBound } = Result.getOrThrow(embeddings(input))
     assert.deepStrictEqual([textTokensBound, choices, maxTokens], [bound, 0, undefined])
   })
 
   it("The bound of a body of embeddings counts unknown fields", () => {
-    const { textTokensBound } = Result.getOrThrow(asked("a", { dimensions: 3, instruction: "Look:" }))
+    const { textTokensBound } = Result.getOrThrow(embeddings("a", { dimensions: 3, instruction: "Look:" }))
     assert.strictEqual(textTokensBound, 1 + 16 + JSON.stringify("Look:").length)
   })
 
@@ -193,13 +193,13 @@ describe("A body of embeddings", () => {
     ["parts of a token", [1.5]],
     ["too many texts", Array.from({ length: 2049 }, () => "a")]
   ])("A body of embeddings is rejected if its input is %s", (_, input) => {
-    const read = asked(input)
+    const read = embeddings(input)
     assert.strictEqual(Result.isFailure(read) ? read.failure.param : "", "input")
   })
 
   it("A body of embeddings is rejected if it asks for a stream, or has another input in other letter case", () => {
     const paramOf = (more: object) =>
-      Result.match(asked("a", more), { onSuccess: () => "", onFailure: ({ param }) => param })
+      Result.match(embeddings("a", more), { onSuccess: () => "", onFailure: ({ param }) => param })
     assert.strictEqual(paramOf({ stream: true }), "stream")
     assert.strictEqual(paramOf({ Input: "a longer one" }), "Input")
   })
@@ -237,10 +237,10 @@ describe("The bound of a prompt", () => {
   it("The bound counts an image elsewhere as one, and a document by the bytes that are sent", () => {
     const url = "https://elsewhere.example/x"
     const remote = (type: string) => ({ type, source: { type: "url", url } })
-    const asked = (type: string) =>
+    const boundOf = (type: string) =>
       bound("anthropic", message({ messages: [{ role: "user", content: [remote(type)] }] }))
-    assert.deepStrictEqual(asked("image"), [16, 1])
-    assert.deepStrictEqual(asked("document"), [16 + JSON.stringify(remote("document")).length, 0])
+    assert.deepStrictEqual(boundOf("image"), [16, 1])
+    assert.deepStrictEqual(boundOf("document"), [16 + JSON.stringify(remote("document")).length, 0])
   })
 
   it("The bound counts text that hides in an image's part", () => {

@@ -16,14 +16,14 @@ const failed = (retryAfterMillis: number | undefined) => ({ isLimit: false, retr
 
 describe("The circuit breaker of a route", () => {
   it("A route cools down after three failures in a row, for 30 s or the Retry-After; then one probe decides", () => {
-    for (const [said, millis] of [
+    for (const [retryAfter, millis] of [
       [undefined, 30_000],
       [7000, 7000]
     ] as const) {
       const circuitBreaker = makeCircuitBreaker()
       for (let failure = 0; failure < 3; failure++) {
         assert.isFalse(circuitBreaker.isOpen(route, 0))
-        circuitBreaker.failed(route, 0, failed(said))
+        circuitBreaker.failed(route, 0, failed(retryAfter))
       }
       assert.isTrue(circuitBreaker.isOpen(route, millis - 1))
       assert.isFalse(circuitBreaker.isOpen(route, millis))

@@ -85,9 +85,9 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
         const { openai } = yield* clients()
         const { north, south } = yield* Providers
         const model = `${kind}-tools`
-        const asked = { model, tools: chatTools, tool_choice: "auto" as const }
+        const request = { model, tools: chatTools, tool_choice: "auto" as const }
         const stream = openai.chat.completions.stream({
-          ...asked,
+          ...request,
           messages: [user],
           stream_options: { include_usage: true }
         })
@@ -117,7 +117,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
           content: "a fox"
         }))
         const again = openai.chat.completions.create({
-          ...asked,
+          ...request,
           messages: [user, choice.message, ...results]
         })
         assert.strictEqual((yield* Effect.promise(() => again)).choices[0]?.message.content, "Looking.")
@@ -170,7 +170,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       Effect.gen(function* () {
         const { agentId, openai } = yield* clients()
         const { north, south } = yield* Providers
-        const asked = {
+        const request = {
           model: `${kind}-tools`,
           store: false,
           include: ["reasoning.encrypted_content" as const],
@@ -179,7 +179,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
             { type: "function" as const, name: "wait", parameters: null, strict: null }
           ]
         }
-        const stream = openai.responses.stream({ ...asked, input: [user] })
+        const stream = openai.responses.stream({ ...request, input: [user] })
         const numbers: Array<number> = []
         stream.on("event", ({ sequence_number }) => numbers.push(sequence_number))
         const { output, status, usage } = yield* Effect.promise(() => stream.finalResponse())
@@ -212,7 +212,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
         const given = output.flatMap((item) =>
           item.type === "reasoning" || item.type === "message" || item.type === "function_call" ? [item] : []
         )
-        const again = openai.responses.create({ ...asked, input: [user, ...given, ...results] })
+        const again = openai.responses.create({ ...request, input: [user, ...given, ...results] })
         assert.strictEqual((yield* Effect.promise(() => again)).output_text, "Looking.")
         const sent = JSON.parse((kind === "chat" ? north : south).received.at(-1)?.text ?? "")
         const roles = sent.messages.map(({ role }: { role: string }) => role)
@@ -449,20 +449,20 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
     it.effect(`The Anthropic client streams with tools and thinking, and answers (provider: ${kind})`, () =>
       Effect.gen(function* () {
         const { anthropic } = yield* clients()
-        const asked = {
+        const request = {
           model: `${kind}-tools`,
           max_tokens: 50,
           tools: messagesTools,
           tool_choice: { type: "auto" as const }
         }
         const stream = anthropic.messages.stream({
-          ...asked,
+          ...request,
           thinking: { type: "enabled", budget_tokens: 1024 },
           messages: [user]
         })
         const { content, model, stop_reason, usage } = yield* Effect.promise(() => stream.finalMessage())
         const native = kind === "messages"
-        assert.strictEqual(model, asked.model)
+        assert.strictEqual(model, request.model)
         assert.strictEqual(stop_reason, "tool_use")
         assert.strictEqual(usage.output_tokens, 50)
         assert.deepStrictEqual(JSON.parse(JSON.stringify(content)), [
@@ -477,7 +477,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
             : []
         )
         const again = anthropic.messages.create({
-          ...asked,
+          ...request,
           messages: [user, { role: "assistant", content }, { role: "user", content: results }]
         })
         assert.strictEqual((yield* Effect.promise(() => again)).stop_reason, "tool_use")

@@ -250,9 +250,9 @@ c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
     ]
     for (const mistake of mistakes) {
       const read = parsed(mistake, isNotSet)
-      const said = Result.isFailure(read) ? read.failure.join("\n") : ""
-      assert.include(said, "providers[0]")
-      assert.notInclude(said, secret)
+      const complaints = Result.isFailure(read) ? read.failure.join("\n") : ""
+      assert.include(complaints, "providers[0]")
+      assert.notInclude(complaints, secret)
     }
   })
 

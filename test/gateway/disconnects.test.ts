@@ -225,11 +225,11 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       Effect.gen(function* () {
         const { key } = yield* spender()
         const texts: Array<string> = []
-        const said = [{ role: "user", content: prompt }]
+        const messages = [{ role: "user", content: prompt }]
         for (const model of ["plain", "down", "refusing", "paced"]) {
           for (const stream of [false, true]) {
-            const asked = { model, stream, messages: said }
-            const answers = Effect.all([chat(key, asked), message(key, asked)])
+            const request = { model, stream, messages }
+            const answers = Effect.all([chat(key, request), message(key, request)])
             for (const answer of yield* inTime(answers, 25)) {
               texts.push(JSON.stringify([...answer.headers]), answer.text)
             }

@@ -200,13 +200,13 @@ layer(gatewayServer(models, {}, "usual"))("The models of a key", (it) => {
 layer(gatewayServer(models, {}, "usual"))("A key that asks for itself", (it) => {
   it.effect("A key reads its own name, models, expiry and limits, and its remaining credit", () =>
     Effect.gen(function* () {
-      const asked = {
+      const limits = {
         name: "sub",
         credit_limit: 9_000_000n,
         daily_limit: 500_000n,
         allowed_models: ["one"]
       }
-      const { agentId, key, keyId } = yield* spender(100, asked)
+      const { agentId, key, keyId } = yield* spender(100, limits)
       yield* chat(key, { model: "one" })
       const self = yield* get(`${keysPath}/self`, { token: key })
       assert.strictEqual(self.status, 200)

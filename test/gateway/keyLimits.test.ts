@@ -143,7 +143,7 @@ layer(gatewayServer(models, {}, "usual"))("A limit of a key", (it) => {
       assert.strictEqual((yield* chat(key, call)).status, 200)
       const open = yield* openCall({ agentId, keyId }, 3, credits(5))
       yield* billing.reserve(open)
-      const change = (asked: GatewayKeyChange) => keys.update({ kind: "agent", id: agentId }, keyId, asked)
+      const change = (fields: GatewayKeyChange) => keys.update({ kind: "agent", id: agentId }, keyId, fields)
       const tooLow = yield* Effect.flip(change({ credit_limit: credits(22) }))
       assert.include(
         tooLow.detail,
@@ -211,7 +211,7 @@ layer(testServices())("Limits of a key", (it) => {
       let refused = 0
       for (let round = 0; round < 40; round++) {
         const now = yield* DateTime.now
-        const asked = yield* Effect.forEach(
+        const calls = yield* Effect.forEach(
           times(6, () => numbers++),
           (number) =>
             Effect.flatMap(Random.nextIntBetween(1, 12_000_000), (amount) =>
@@ -219,12 +219,12 @@ layer(testServices())("Limits of a key", (it) => {
             )
         )
         const results = yield* Effect.forEach(
-          asked,
+          calls,
           (each, index) => Effect.result((index % 2 === 0 ? here : there).reserve(each)),
           { concurrency: "unbounded" }
         )
         refused += results.filter(Result.isFailure).length
-        const begun = asked.filter((_, index) => {
+        const begun = calls.filter((_, index) => {
           const result = results[index]
           return result !== undefined && Result.isSuccess(result)
         })

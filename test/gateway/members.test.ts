@@ -104,12 +104,12 @@ layer(gatewayServer(models))("A call", (it) => {
         const { key } = yield* spender()
         const { north, south } = yield* Providers
         const before = [north.received.length, south.received.length]
-        const asked = (more: object) =>
+        const callWith = (more: object) =>
           post(gatewayPaths[dialect], { token: key, json: { model, ...prompts[dialect], ...more } })
         // Every member of responses is known, and messages give only one answer.
         const choices = dialect === "messages" ? [[{ n: 20 }, "n"] as const] : []
         for (const [body, param] of [...dear, ...choices]) {
-          const answer = yield* asked(body)
+          const answer = yield* callWith(body)
           assert.strictEqual(answer.status, 400, `${param} ${answer.text}`)
           assert.include(String(member(answer.json, "error", "message")), param)
         }
@@ -123,7 +123,7 @@ layer(gatewayServer(models))("A call", (it) => {
           responses: { ...usual, temperature: 0.5, background: false },
           embeddings: { user: "u", dimensions: 3, best_of: null }
         }
-        const answer = yield* asked(others[dialect])
+        const answer = yield* callWith(others[dialect])
         assert.strictEqual(answer.status, 200, answer.text)
       })
   )

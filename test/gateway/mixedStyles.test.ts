@@ -35,7 +35,7 @@ const result = (id: string) => ({
 const enabled = { type: "enabled", budget_tokens: 1024 }
 
 describe("A provider of messages", () => {
-  const asked = (content: ReadonlyArray<object>, more: object = {}, target: Partial<Target> = {}) =>
+  const translated = (content: ReadonlyArray<object>, more: object = {}, target: Partial<Target> = {}) =>
     sent("anthropic", target, {
       max_tokens: 2000,
       messages: [user, { role: "assistant", content }, result("toolu_a")],
@@ -43,26 +43,26 @@ describe("A provider of messages", () => {
     })
 
   it("A provider of messages gets its own thinking back byte for byte", () => {
-    const { isSame } = asked([signed, redacted, text, used("toolu_a")], { thinking: enabled })
+    const { isSame } = translated([signed, redacted, text, used("toolu_a")], { thinking: enabled })
     assert.isTrue(isSame)
   })
 
   it("A provider of messages gets no unsigned thinking, and no turn that had nothing else", () => {
-    assert.deepStrictEqual(asked([unsigned, text]).messages[1], { role: "assistant", content: [text] })
-    assert.deepStrictEqual(asked([unsigned]).messages, [user, result("toolu_a")])
-    assert.deepStrictEqual(asked([signed, unsigned, text]).messages[1].content, [signed, text])
+    assert.deepStrictEqual(translated([unsigned, text]).messages[1], { role: "assistant", content: [text] })
+    assert.deepStrictEqual(translated([unsigned]).messages, [user, result("toolu_a")])
+    assert.deepStrictEqual(translated([signed, unsigned, text]).messages[1].content, [signed, text])
   })
 
   it("A provider of messages gets no thinking at all once it has refused some of it", () => {
-    const { messages } = asked([signed, redacted, text], {}, { isThinkingForeign: true })
+    const { messages } = translated([signed, redacted, text], {}, { isThinkingForeign: true })
     assert.deepStrictEqual(messages[1].content, [text])
   })
 
   it("A provider of messages is not asked to think in the middle of a turn that began without, since it would refuse", () => {
     const called = [text, used("call_a")]
-    assert.isUndefined(asked(called, { thinking: enabled }).thinking)
-    assert.isUndefined(asked([unsigned, used("toolu_a")], { thinking: enabled }).thinking)
-    const foreign = asked([signed, used("toolu_a")], { thinking: enabled }, { isThinkingForeign: true })
+    assert.isUndefined(translated(called, { thinking: enabled }).thinking)
+    assert.isUndefined(translated([unsigned, used("toolu_a")], { thinking: enabled }).thinking)
+    const foreign = translated([signed, used("toolu_a")], { thinking: enabled }, { isThinkingForeign: true })
     assert.isUndefined(foreign.thinking)
   })
 
@@ -76,27 +76,28 @@ describe("A provider of messages", () => {
         { thinking: enabled, messages: [user, { role: "assistant", content: [text] }, user] }
       ]
     ]
-    for (const [content, more] of kept) assert.isTrue(asked(content, more).isSame, JSON.stringify(content))
+    for (const [content, more] of kept)
+      assert.isTrue(translated(content, more).isSame, JSON.stringify(content))
   })
 })
 
 describe("A provider of chat completions", () => {
-  const said = { role: "assistant", content: "Looking.", reasoning_content: "Hm." }
-  const ours = { ...said, thinking_blocks: [signed] }
+  const turn = { role: "assistant", content: "Looking.", reasoning_content: "Hm." }
+  const ours = { ...turn, thinking_blocks: [signed] }
   const plain = { role: "assistant", content: "Looking." }
-  const asked = (turn: object, reasoningContent: Target["reasoningContent"] = undefined) =>
+  const translated = (turn: object, reasoningContent: Target["reasoningContent"] = undefined) =>
     sent("openai", { reasoningContent }, { messages: [user, turn, user] })
 
   it("A provider of chat completions gets no thinking from a provider of messages, unless it wants that as a text", () => {
-    assert.deepStrictEqual(asked(ours).messages[1], plain)
-    assert.deepStrictEqual(asked(ours, "drop").messages[1], plain)
-    assert.deepStrictEqual(asked(ours, "keep").messages[1], said)
+    assert.deepStrictEqual(translated(ours).messages[1], plain)
+    assert.deepStrictEqual(translated(ours, "drop").messages[1], plain)
+    assert.deepStrictEqual(translated(ours, "keep").messages[1], ownTurn)
   })
 
   it("A provider of chat completions gets reasoning of its style back, unless it refuses that", () => {
-    assert.isTrue(asked(said).isSame)
-    assert.isTrue(asked(said, "keep").isSame)
-    assert.deepStrictEqual(asked(said, "drop").messages[1], plain)
+    assert.isTrue(translated(ownTurn).isSame)
+    assert.isTrue(translated(ownTurn, "keep").isSame)
+    assert.deepStrictEqual(translated(ownTurn, "drop").messages[1], plain)
   })
 
   it("A provider of chat completions gets the thinking from a client of messages if it wants it back", () => {
@@ -105,7 +106,7 @@ describe("A provider of chat completions", () => {
     assert.deepStrictEqual(sent("anthropic", { style: "openai" }, body).messages[1], plain)
     assert.deepStrictEqual(
       sent("anthropic", { style: "openai", reasoningContent: "keep" }, body).messages[1],
-      said
+      ownTurn
     )
   })
 })

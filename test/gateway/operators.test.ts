@@ -108,7 +108,7 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
         100
       )
       assert.isFalse(ran.ok)
-      const said = [
+      const lines = [
         /north\/status:401 +api_key_env +401 +\d+ +the key is refused: refused Bearer \[key\] at \[provider\]/,
         /north\/status:404 .*404 .*no such model, or not at this base_url/,
         /north\/status:429 .*429 .*the limit is reached/,
@@ -119,7 +119,7 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
         /north\/poor .*400 .*the provider refuses the account: Your credit balance is too low/,
         /nobody\/plain .*- .*no connection \(ECONNREFUSED\): look at base_url/
       ]
-      for (const each of said) assert.match(ran.out, each)
+      for (const each of lines) assert.match(ran.out, each)
       assert.include(ran.err, "8 of 9 requests failed: see above.")
       assert.notInclude(ran.out + ran.err, canary)
     })

@@ -64,12 +64,16 @@ layer(gatewayServer(models, {}, "usual", lines))("A request to a provider", (it)
       assert.strictEqual((yield* chat(key, { model: "own" })).status, 200)
       const input = { model: "vectors", input: "one" }
       assert.strictEqual((yield* post("/api/v1/llm/v1/embeddings", { token: key, json: input })).status, 200)
-      const [asked, embedded] = west.received.slice(-2)
-      assert(asked !== undefined && embedded !== undefined)
-      assert.strictEqual(asked.path, "/v1/chat/completions?api-version=2024-10-21&region=a%26b")
-      assert.strictEqual(embedded.path, "/v1/embeddings?api-version=2024-10-21&region=a%26b")
-      assert.deepInclude(asked.headers, { "x-team": "research", "user-agent": "tester", "api-key": canary })
-      assert.isUndefined(asked.headers.authorization)
+      const [chatRequest, embeddingsRequest] = west.received.slice(-2)
+      assert(chatRequest !== undefined && embeddingsRequest !== undefined)
+      assert.strictEqual(chatRequest.path, "/v1/chat/completions?api-version=2024-10-21&region=a%26b")
+      assert.strictEqual(embeddingsRequest.path, "/v1/embeddings?api-version=2024-10-21&region=a%26b")
+      assert.deepInclude(chatRequest.headers, {
+        "x-team": "research",
+        "user-agent": "tester",
+        "api-key": canary
+      })
+      assert.isUndefined(chatRequest.headers.authorization)
       const headers = {
         "x-api-key": key,
         "anthropic-version": "2023-06-01",

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { rejectionIn } from "../../src/layers/gateway/rejection.ts"
 import { testProvider } from "../support/upstream.ts"
 
-const said = (body: unknown) =>
+const rejectionOf = (body: unknown) =>
   rejectionIn(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), testProvider)
 
 const error = (message: string, more: object = {}) => ({ error: { message, ...more } })
@@ -52,7 +52,7 @@ describe("A rejection by a provider", () => {
       ]
     ]
   it.each(shapes)("A rejection says what is wrong in the shape of %s", (_, body, message, param) => {
-    assert.deepInclude(said(body), { message, param, accountFault: undefined, isTooLong: false })
+    assert.deepInclude(rejectionOf(body), { message, param, accountFault: undefined, isTooLong: false })
   })
 
   it("A rejection in an unknown shape says no more than that there was one", () => {
@@ -66,7 +66,7 @@ describe("A rejection by a provider", () => {
       { error: { message: 7 } },
       { detail: [7] }
     ]) {
-      assert.deepInclude(said(body), {
+      assert.deepInclude(rejectionOf(body), {
         message: "The provider refused the request.",
         param: null,
         code: null
@@ -75,12 +75,15 @@ describe("A rejection by a provider", () => {
   })
 
   it("A rejection keeps the provider's code and type if they are a word, and is cut at 1 000 characters", () => {
-    assert.deepInclude(said(error("No.", { code: "content_filter", type: "policy_error" })), {
+    assert.deepInclude(rejectionOf(error("No.", { code: "content_filter", type: "policy_error" })), {
       code: "content_filter",
       type: "policy_error"
     })
-    assert.deepInclude(said(error("No.", { code: "a text of words", type: 7 })), { code: null, type: null })
-    assert.strictEqual(said(error("x".repeat(50_000))).message.length, 1000)
+    assert.deepInclude(rejectionOf(error("No.", { code: "a text of words", type: 7 })), {
+      code: null,
+      type: null
+    })
+    assert.strictEqual(rejectionOf(error("x".repeat(50_000))).message.length, 1000)
   })
 
   it.each([
@@ -92,7 +95,7 @@ describe("A rejection by a provider", () => {
     error("Please reduce the length of the messages or completion."),
     { object: "error", message: "the request exceeds the available context size", code: 400 }
   ])("A prompt that is too long has one code at all providers: %j", (body) => {
-    assert.deepInclude(said(body), { isTooLong: true, code: "context_length_exceeded" })
+    assert.deepInclude(rejectionOf(body), { isTooLong: true, code: "context_length_exceeded" })
   })
 
   const faults: ReadonlyArray<readonly [fault: string, body: unknown]> = [
@@ -118,7 +121,7 @@ describe("A rejection by a provider", () => {
   it.each(faults)(
     "A rejection of the operator's account is not the caller's fault: %s, %j",
     (fault, body) => {
-      assert.strictEqual(said(body).accountFault, fault)
+      assert.strictEqual(rejectionOf(body).accountFault, fault)
     }
   )
 
@@ -129,11 +132,11 @@ describe("A rejection by a provider", () => {
     "This model does not support `stream` in your account's project",
     "Request blocked by our content policy"
   ])("A rejection that quotes the caller's words is the caller's fault: %s", (message) => {
-    assert.strictEqual(said(error(message)).accountFault, undefined)
+    assert.strictEqual(rejectionOf(error(message)).accountFault, undefined)
   })
 
   it("A rejection is shown without the provider's key and address, and without identifiers of its account", () => {
-    const { message, param } = said(
+    const { message, param } = rejectionOf(
       error(
         "Refused for org-AbC123secret456 and proj_9xYz12345678 of user-abcdefghijklmnop1 at https://north.example/v1 with the-key-of-north, sk-proj-abc***XYZ9 and projects/884422.",
         { param: "org-AbC123secret456" }
@@ -145,6 +148,6 @@ describe("A rejection by a provider", () => {
     )
     assert.strictEqual(param, "[account]")
     const harmless = "The organization-wide user-agent of a project_number in the org-chart"
-    assert.strictEqual(said(error(harmless)).message, harmless)
+    assert.strictEqual(rejectionOf(error(harmless)).message, harmless)
   })
 })

@@ -146,8 +146,9 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_UNIDENTIFIED: "4/hour" }, "usual"))(
     it.effect("An address that guesses keys must wait, and its right key is accepted", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
-        const asked = (token: string) => post(chatPath, { token, json: { model: "free", messages: hello } })
-        const guesses = yield* Effect.forEach(Array.from({ length: 6 }), () => asked("aus_gw_nobody"))
+        const callWith = (token: string) =>
+          post(chatPath, { token, json: { model: "free", messages: hello } })
+        const guesses = yield* Effect.forEach(Array.from({ length: 6 }), () => callWith("aus_gw_nobody"))
         assert.deepStrictEqual(
           guesses.map(({ status }) => status),
           [401, 401, 401, 401, 429, 429]
@@ -156,7 +157,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_UNIDENTIFIED: "4/hour" }, "usual"))(
           assert.strictEqual(member(rejected.json, "error", "type"), "rate_limit_error")
           assert.isAtLeast(Number(rejected.headers.get("retry-after")), 1)
         }
-        assert.strictEqual((yield* asked(key)).status, 200)
+        assert.strictEqual((yield* callWith(key)).status, 200)
       })
     )
   }

@@ -178,14 +178,14 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       Effect.gen(function* () {
         const { key } = yield* spender()
         const north = yield* provider
-        const asked = Effect.map(chat(key, { model: "limited" }), ({ status }) => {
+        const requestsAfterCall = Effect.map(chat(key, { model: "limited" }), ({ status }) => {
           assert.strictEqual(status, 200)
           return north.received.length
         })
-        assert.strictEqual(yield* asked, 1)
-        assert.strictEqual(yield* asked, 1)
+        assert.strictEqual(yield* requestsAfterCall, 1)
+        assert.strictEqual(yield* requestsAfterCall, 1)
         yield* TestClock.adjust("61 seconds")
-        assert.strictEqual(yield* asked, 2)
+        assert.strictEqual(yield* requestsAfterCall, 2)
         assert.deepInclude(yield* newestCall(key), { attempts: 1, provider: "north" })
       })
     )

@@ -167,14 +167,14 @@ layer(gatewayServer(models))("Routing", (it) => {
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { north } = yield* Providers
-      const asked = () => north.received.filter(({ text }) => text.includes("only:3")).length
+      const timesAsked = () => north.received.filter(({ text }) => text.includes("only:3")).length
       for (let call = 0; call < 3; call++) yield* chat(key, { model: "cooling" })
-      assert.strictEqual(asked(), 3)
+      assert.strictEqual(timesAsked(), 3)
       yield* chat(key, { model: "cooling" })
-      assert.strictEqual(asked(), 3)
+      assert.strictEqual(timesAsked(), 3)
       yield* TestClock.adjust("31 seconds")
       yield* chat(key, { model: "cooling" })
-      assert.strictEqual(asked(), 4)
+      assert.strictEqual(timesAsked(), 4)
       assert.deepStrictEqual(yield* servedBy(key), { provider: "north", attempts: 1 })
     })
   )
@@ -208,11 +208,11 @@ layer(gatewayServer(models))("Routing", (it) => {
   it.effect("An answer without content is better than none if no other provider can take the call", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
-      const asked = { model: "wordless", stream: true }
-      assert.include((yield* chat(key, asked)).text, '"quick "')
+      const request = { model: "wordless", stream: true }
+      assert.include((yield* chat(key, request)).text, '"quick "')
       assert.deepStrictEqual(yield* servedBy(key), { provider: "south", attempts: 2 })
       // Messages have no log probabilities, so the second provider cannot take the call.
-      const answer = yield* chat(key, { ...asked, logprobs: true })
+      const answer = yield* chat(key, { ...request, logprobs: true })
       assert.strictEqual(answer.status, 200, answer.text)
       assert.include(answer.text, "[DONE]")
       assert.deepStrictEqual(yield* servedBy(key), { provider: "north", attempts: 1 })
@@ -237,9 +237,9 @@ layer(gatewayServer(models))("Routing", (it) => {
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { north } = yield* Providers
-      const asked = () => north.received.filter(({ text }) => text.includes("uneven")).length
+      const timesAsked = () => north.received.filter(({ text }) => text.includes("uneven")).length
       for (let call = 0; call < 7; call++) yield* chat(key, { model: "uneven" })
-      assert.strictEqual(asked(), 7)
+      assert.strictEqual(timesAsked(), 7)
     })
   )
 })

@@ -152,8 +152,8 @@ for (const kind of ["chat", "messages", "responses"] as const) {
       it(`The field ${name} of ${kind} is ${told}`, () => {
         const body = { ...others(name), [name]: value }
         if (fate === "priced") {
-          const asked = pricedFeaturesIn(styleOf[kind], body, {}).map(({ param }) => param)
-          return assert.deepStrictEqual(asked, [name])
+          const params = pricedFeaturesIn(styleOf[kind], body, {}).map(({ param }) => param)
+          return assert.deepStrictEqual(params, [name])
         }
         const outcome = translateRequest(kind, body)
         if (fate === "refused") {

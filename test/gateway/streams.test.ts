@@ -324,19 +324,19 @@ describe("Usage of a stream", () => {
 
 describe("A stream of several answers", () => {
   const finish = (index: number) => chunk({ choices: [{ index, delta: {}, finish_reason: "stop" }] })
-  const said = (index: number) =>
+  const word = (index: number) =>
     chunk({ choices: [{ index, delta: { content: "a" }, finish_reason: null }] })
   const two = optionsOf("openai", "openai", { choices: 2 })
 
   it("A stream of several answers is complete when each of them is, or when it says so", () => {
-    assert.isFalse(readAll(two, [said(0), said(1), finish(0)]).last.finished)
-    assert.isFalse(readAll(two, [said(0), finish(0), finish(0)]).last.finished)
-    assert.isTrue(readAll(two, [said(0), finish(0), said(1), finish(1)]).last.finished)
-    assert.isTrue(readAll(two, [said(0), finish(0), "data: [DONE]\n\n"]).last.finished)
+    assert.isFalse(readAll(two, [word(0), word(1), finish(0)]).last.finished)
+    assert.isFalse(readAll(two, [word(0), finish(0), finish(0)]).last.finished)
+    assert.isTrue(readAll(two, [word(0), finish(0), word(1), finish(1)]).last.finished)
+    assert.isTrue(readAll(two, [word(0), finish(0), "data: [DONE]\n\n"]).last.finished)
   })
 
   it("A stream of several answers fails by an error between them", () => {
     const error = 'data: {"error":{"message":"overloaded"}}\n\n'
-    assert.strictEqual(readAll(two, [said(0), finish(0), error]).last.fault?.kind, "error_event")
+    assert.strictEqual(readAll(two, [word(0), finish(0), error]).last.fault?.kind, "error_event")
   })
 })

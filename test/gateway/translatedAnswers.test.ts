@@ -117,12 +117,12 @@ describe("A whole answer", () => {
   })
 
   it("An answer of chat completions is a message with its text, reasoning, tools and usage", () => {
-    const said = {
+    const message = {
       content: "Looking.",
       reasoning_content: "Hm.",
       tool_calls: [toolCall("call_a", "look", '{"at":"fox"}')]
     }
-    const { body, usage } = answered("anthropic", "openai", completion(said, "tool_calls"))
+    const { body, usage } = answered("anthropic", "openai", completion(message, "tool_calls"))
     assert.deepStrictEqual(usage, plainUsage(25, 50))
     assert.deepStrictEqual(body, {
       ...answer(

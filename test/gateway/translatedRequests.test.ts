@@ -14,7 +14,7 @@ const translate = (style: Style, members: object) => translateRequest(endpointOf
 
 const translated = (style: Style, body: object): unknown => Result.getOrThrow(translate(style, body))
 
-const text = (said: string) => ({ type: "text", text: said })
+const text = (words: string) => ({ type: "text", text: words })
 
 /** One message of a user with these parts or blocks. */
 const ofUser = (...content: ReadonlyArray<object>) => ({ messages: [{ role: "user", content }] })
@@ -381,8 +381,8 @@ describe("A request in the other style", () => {
     Record<Style, ReadonlyArray<readonly [name: string, sent: object, param: string]>>
   >
 
-  const said = (role: string, content: unknown) => ({ messages: [user, { role, content }] })
-  const sourced = (type: string, source: object) => said("user", [{ type, source }])
+  const turn = (role: string, content: unknown) => ({ messages: [user, { role, content }] })
+  const sourced = (type: string, source: object) => turn("user", [{ type, source }])
   const chatTurn = (members: object) => ({ messages: [user, { role: "assistant", ...members }] })
 
   const unknown: Rejections = {
@@ -461,12 +461,12 @@ describe("A request in the other style", () => {
         }),
         "messages.1.tool_calls.0.function.arguments"
       ],
-      ["a user without a word", said("user", null), "messages.1.content"],
-      ["a system without a word", said("system", undefined), "messages.1.content"],
-      ["a developer without a word", said("developer", null), "messages.1.content"],
-      ["a number as content", said("user", 5), "messages.1.content"],
-      ["a part without text", said("user", [{ type: "text", text: 5 }]), "messages.1.content.0.text"],
-      ["a system part without text", said("system", [{ type: "text" }]), "messages.1.content.0.text"]
+      ["a user without a word", turn("user", null), "messages.1.content"],
+      ["a system without a word", turn("system", undefined), "messages.1.content"],
+      ["a developer without a word", turn("developer", null), "messages.1.content"],
+      ["a number as content", turn("user", 5), "messages.1.content"],
+      ["a part without text", turn("user", [{ type: "text", text: 5 }]), "messages.1.content.0.text"],
+      ["a system part without text", turn("system", [{ type: "text" }]), "messages.1.content.0.text"]
     ],
     anthropic: [
       ["an object for system", { system: text("a") }, "system"],
@@ -480,25 +480,25 @@ describe("A request in the other style", () => {
       ],
       ["a system number", { system: [5] }, "system.0"],
       ["a system block without text", { system: [{ type: "text" }] }, "system.0.text"],
-      ["a number as a user's content", said("user", 5), "messages.1.content"],
-      ["a number as an assistant's content", said("assistant", 5), "messages.1.content"],
-      ["an object as instructions", said("system", {}), "messages.1.content"],
+      ["a number as a user's content", turn("user", 5), "messages.1.content"],
+      ["a number as an assistant's content", turn("assistant", 5), "messages.1.content"],
+      ["an object as instructions", turn("system", {}), "messages.1.content"],
       [
         "an image as instructions",
-        said("system", [{ type: "image", source: {} }]),
+        turn("system", [{ type: "image", source: {} }]),
         "messages.1.content.0.type"
       ],
-      ["a user without content", said("user", undefined), "messages.1.content"],
-      ["instructions without content", said("system", null), "messages.1.content"],
-      ["a user's block without text", said("user", [{ type: "text", text: 5 }]), "messages.1.content.0.text"],
+      ["a user without content", turn("user", undefined), "messages.1.content"],
+      ["instructions without content", turn("system", null), "messages.1.content"],
+      ["a user's block without text", turn("user", [{ type: "text", text: 5 }]), "messages.1.content.0.text"],
       [
         "an assistant's block without text",
-        said("assistant", [{ type: "text" }]),
+        turn("assistant", [{ type: "text" }]),
         "messages.1.content.0.text"
       ],
       [
         "a number as a tool's result",
-        said("user", [{ type: "tool_result", tool_use_id: "a", content: 5 }]),
+        turn("user", [{ type: "tool_result", tool_use_id: "a", content: 5 }]),
         "messages.1.content.0.content"
       ],
       [
@@ -549,14 +549,16 @@ describe("A request in the other style", () => {
   it.prop(
     "A conversation translated there and back is the same",
     [
-      Schema.Array(Schema.Struct({ said: Words, at: Words, gave: Words })).check(Schema.isBetweenLength(1, 5))
+      Schema.Array(Schema.Struct({ question: Words, at: Words, gave: Words })).check(
+        Schema.isBetweenLength(1, 5)
+      )
     ],
     ([turns]) => {
-      const messages = turns.flatMap(({ at, gave, said }, index) => [
-        { role: "user", content: said },
+      const messages = turns.flatMap(({ at, gave, question }, index) => [
+        { role: "user", content: question },
         {
           role: "assistant",
-          content: said,
+          content: question,
           tool_calls: [toolCall(`c${index}`, "look", JSON.stringify({ at }))]
         },
         { role: "tool", tool_call_id: `c${index}`, content: gave },

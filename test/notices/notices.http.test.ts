@@ -24,8 +24,8 @@ const everybodys = "/api/v1/public/notices"
 /** Every instance does this. */
 const watching = Effect.forkScoped(Notices.use(({ watch }) => watch))
 
-const cursorOf = (path: string, asked?: RequestOptions) =>
-  Effect.map(get(`${path}?limit=200`, asked), ({ json }) => String(json["next_cursor"]))
+const cursorOf = (path: string, options?: RequestOptions) =>
+  Effect.map(get(`${path}?limit=200`, options), ({ json }) => String(json["next_cursor"]))
 
 const StreamedNotice = Schema.fromJsonString(
   Schema.Struct({
@@ -37,12 +37,12 @@ const StreamedNotice = Schema.fromJsonString(
 const asNotice = Schema.decodeUnknownSync(StreamedNotice)
 
 /** A stream that is read until it ends, or its scope does. */
-const streamed = Effect.fnUntraced(function* (path: string, asked: RequestOptions = {}) {
+const streamed = Effect.fnUntraced(function* (path: string, options: RequestOptions = {}) {
   let text = ""
   const onText = (come: string) => {
     text = come
   }
-  const reading = yield* Effect.forkScoped(get(path, { ...asked, onText }))
+  const reading = yield* Effect.forkScoped(get(path, { ...options, onText }))
   yield* until(
     "the stream begins",
     Effect.sync(() => text !== "")

@@ -160,7 +160,7 @@ layer(testServer())("Digests", (it) => {
         (sql) => sql`select id::text from operators`
       )
       yield* Effect.forEach(owners, ({ id }) =>
-        mails.tell(id, "digest", { subject: "A week", text: "News\n" })
+        mails.enqueue(id, "digest", { subject: "A week", text: "News\n" })
       )
       const parts = yield* rowsOf(
         Schema.Struct({ part: Schema.Int, count: Schema.Int }),

@@ -151,10 +151,10 @@ describe("Readers cut off again and again while instances and PostgreSQL are kil
       })
       const mention = Effect.gen(function* () {
         const drawn = yield* Effect.replicateEffect(Random.nextIntBetween(0, agents.length), 10)
-        const said = drawn.map((index) => `@${agents[index]}`).join(" ")
+        const mentions = drawn.map((index) => `@${agents[index]}`).join(" ")
         yield* posted(`${yield* instance}/api/v1/agent/comments`, tokens[0]?.access_token ?? "", {
           news_id: "event-1",
-          content: `What do you say? ${said}`
+          content: `What do you say? ${mentions}`
         })
       })
       const ready = Effect.suspend(() => Effect.all([whenReady(one.current()), whenReady(other.current())]))

@@ -28,12 +28,12 @@ const statusesOf = (requestId: string) =>
 layer(testServer())("Administration", (it) => {
   it.effect.each(adminRoutes)("The call $name needs the administrator's token", (route) =>
     Effect.gen(function* () {
-      const asked = route.takesBody ? { json: {} } : {}
-      const none = yield* send(route.method, pathOf(route), asked)
+      const options = route.takesBody ? { json: {} } : {}
+      const none = yield* send(route.method, pathOf(route), options)
       assert.strictEqual(none.status, 401)
       assert.strictEqual(none.headers.get("www-authenticate"), "Bearer")
       for (const wrong of ["x", token.slice(0, -1), `${token}x`, token.toUpperCase()]) {
-        const answer = yield* send(route.method, pathOf(route), { ...asked, token: wrong })
+        const answer = yield* send(route.method, pathOf(route), { ...options, token: wrong })
         assert.strictEqual(answer.status, 401)
         assert.strictEqual(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"')
       }
@@ -74,12 +74,12 @@ layer(testServer())("Administration", (it) => {
           "too large": { body: "x".repeat(10 * 1024 * 1024 + 1), headers }
         })
       }
-      for (const [what, asked] of Object.entries(tries)) {
+      for (const [what, options] of Object.entries(tries)) {
         const id = `${route.method}${pathOf(route)}-${what}`.replaceAll(/[^A-Za-z0-9]/g, "-")
         const answer = yield* send(route.method, pathOf(route), {
-          ...asked,
+          ...options,
           token,
-          headers: { ...("headers" in asked ? asked.headers : {}), "x-request-id": id }
+          headers: { ...("headers" in options ? options.headers : {}), "x-request-id": id }
         })
         const [entry, ...more] = yield* entriesOf(id)
         assert.deepStrictEqual(more, [])
@@ -343,7 +343,7 @@ layer(testServer({ swap: slowVoid }))("A call whose answer is under way when its
   it.effect("A call whose answer fails under way is in the audit log with the failure's status alone", () =>
     Effect.gen(function* () {
       const { onText, until } = heartbeat()
-      const asked = yield* Effect.forkChild(
+      const voidRequest = yield* Effect.forkChild(
         send("POST", "/api/v1/admin/macro/challenges/x/void", {
           token,
           json: { reason: "why" },
@@ -355,7 +355,7 @@ layer(testServer({ swap: slowVoid }))("A call whose answer is under way when its
       yield* until(1)
       assert.deepStrictEqual(yield* statusesOf("long"), [null])
       yield* Deferred.fail(voiding.end, new ChallengeState({ detail: "It has ended." }))
-      yield* Fiber.join(asked)
+      yield* Fiber.join(voidRequest)
       assert.deepStrictEqual(yield* statusesOf("long"), [400])
     })
   )

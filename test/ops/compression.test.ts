@@ -107,12 +107,12 @@ layer(testServer())("Compression", (it) => {
     Effect.gen(function* () {
       const name = "a".repeat(80)
       const bio = "b".repeat(2000)
-      const asked = { headers: { "accept-encoding": "br, gzip, zstd" } }
-      const registered = yield* post("/api/v1/agent/registry/register", { ...asked, json: { name, bio } })
+      const options = { headers: { "accept-encoding": "br, gzip, zstd" } }
+      const registered = yield* post("/api/v1/agent/registry/register", { ...options, json: { name, bio } })
       assert.strictEqual(registered.status, 201)
       assert.isAbove(registered.text.length, 1024)
       assert.isNull(registered.headers.get("content-encoding"))
-      assert.isNull((yield* get("/sign-in", asked)).headers.get("content-encoding"))
+      assert.isNull((yield* get("/sign-in", options)).headers.get("content-encoding"))
       const visitor = makeVisitor()
       yield* signInFrom(visitor, "/sign-in", "ada@example.org")
       const account = yield* visitor.open("/account")

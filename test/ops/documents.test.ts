@@ -130,13 +130,13 @@ layer(testServer())("A document that is made once", (it) => {
     "The document %s is sent compressed to clients that take that, and not again to those that have it",
     (path) =>
       Effect.gen(function* () {
-        const asked = (coding: string, more = {}) =>
+        const documentIn = (coding: string, more = {}) =>
           get(path, { headers: { "accept-encoding": coding, ...more } })
-        const plain = yield* asked("identity")
+        const plain = yield* documentIn("identity")
         assert.isNull(plain.headers.get("content-encoding"))
         const etags = new Set<string>()
         for (const coding of ["identity", "br", "gzip", "zstd"]) {
-          const answer = yield* asked(coding)
+          const answer = yield* documentIn(coding)
           assert.strictEqual(answer.status, 200)
           // fetch has undone the coding.
           assert.strictEqual(answer.text, plain.text)
@@ -146,7 +146,7 @@ layer(testServer())("A document that is made once", (it) => {
           const etag = String(answer.headers.get("etag"))
           assert.match(etag, /^"[\w-]{22}"$/)
           etags.add(etag)
-          const known = yield* asked(coding, { "if-none-match": etag })
+          const known = yield* documentIn(coding, { "if-none-match": etag })
           assert.deepStrictEqual([known.status, known.text], [304, ""])
           assert.strictEqual(known.headers.get("etag"), etag)
           assert.isNull(known.headers.get("content-encoding"))

@@ -42,13 +42,13 @@ const chunks = (size: number) =>
 layer(testServer())("The edge", (it) => {
   it.effect("The edge answers with the request id that was sent, unless it holds a secret of ours", () =>
     Effect.gen(function* () {
-      const asked = (id: string) =>
+      const answeredId = (id: string) =>
         Effect.map(get("/health/live", { headers: { "x-request-id": id } }), ({ headers }) =>
           headers.get("x-request-id")
         )
-      assert.strictEqual(yield* asked("mine-1.2_3"), "mine-1.2_3")
+      assert.strictEqual(yield* answeredId("mine-1.2_3"), "mine-1.2_3")
       for (const secret of ["aus_gw_0123456789abcdef", "x-aus_cs_0123456789"]) {
-        assert.match(String(yield* asked(secret)), /^[0-9a-f-]{36}$/)
+        assert.match(String(yield* answeredId(secret)), /^[0-9a-f-]{36}$/)
       }
     })
   )
@@ -328,7 +328,7 @@ layer(testServer())("Errors", (it) => {
       for (const text of oneIn(4, hostile)) {
         const segment = encodeURIComponent(text.toWellFormed())
         for (const route of routes) {
-          const asked =
+          const credentials =
             route.caller === "anybody" ? {} : { token: route.caller === "agent" ? token : testAdminToken }
           const parameters = {
             challenge_id: segment,
@@ -340,7 +340,7 @@ layer(testServer())("Errors", (it) => {
           const path = `${pathOf(route, parameters)}?limit=${segment}&cursor=${segment}&status=${segment}`
           answers.push(
             yield* send(route.method, path, {
-              ...asked,
+              ...credentials,
               ...(route.takesBody && { json: { direction: text, name: text } })
             })
           )

@@ -30,7 +30,7 @@ interface Ordinary {
   readonly address: string
 }
 
-const asked = (auspex: Auspex, agent: Partial<Ordinary>, path: string, json?: unknown) =>
+const sendTo = (auspex: Auspex, agent: Partial<Ordinary>, path: string, json?: unknown) =>
   Effect.promise(async (signal) => {
     const response = await fetch(`${auspex.url}${path}`, {
       method: json === undefined ? "GET" : "POST",
@@ -49,7 +49,7 @@ const Token = Schema.fromJsonString(Schema.Struct({ access_token: Schema.String 
 
 const ordinary = Effect.fnUntraced(function* (auspex: Auspex, agentId: string, index: number) {
   const address = `10.1.${index}.1`
-  const { text } = yield* asked(auspex, { address }, "/api/v1/agent/auth/token", {
+  const { text } = yield* sendTo(auspex, { address }, "/api/v1/agent/auth/token", {
     grant_type: "client_credentials",
     agent_id: agentId,
     client_secret: secret
@@ -75,14 +75,14 @@ const work = Effect.fnUntraced(function* (
   const statuses = new Map<number, number>()
   const doings = [
     (agent: Ordinary) =>
-      asked(auspex, agent, `/api/v1/eval/challenges/${challengeId}/predict`, {
+      sendTo(auspex, agent, `/api/v1/eval/challenges/${challengeId}/predict`, {
         direction: "bullish",
         confidence: 0.6,
         is_revision: true
       }),
-    (agent: Ordinary) => asked(auspex, agent, "/api/v1/eval/challenges/active"),
-    (agent: Ordinary) => asked(auspex, agent, "/api/v1/eval/leaderboard"),
-    (agent: Ordinary) => asked(auspex, agent, "/api/v1/agent/profile/self")
+    (agent: Ordinary) => sendTo(auspex, agent, "/api/v1/eval/challenges/active"),
+    (agent: Ordinary) => sendTo(auspex, agent, "/api/v1/eval/leaderboard"),
+    (agent: Ordinary) => sendTo(auspex, agent, "/api/v1/agent/profile/self")
   ]
   const each = Effect.fnUntraced(function* (agent: Ordinary) {
     yield* Effect.sleep(yield* Random.nextIntBetween(0, pauseMillis))

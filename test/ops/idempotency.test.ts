@@ -107,8 +107,8 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
       yield* sql`update agents set credit_arena_enabled = true where id = ${agentId}::uuid`
       yield* sql`update operators set plan = 'pro'`
       const twice = Effect.fnUntraced(function* (path: string, json: object) {
-        const asked = { token, headers: { "idempotency-key": path }, json }
-        const [first, again] = [yield* post(path, asked), yield* post(path, asked)]
+        const options = { token, headers: { "idempotency-key": path }, json }
+        const [first, again] = [yield* post(path, options), yield* post(path, options)]
         assert.deepStrictEqual([first.status, again.status, again.text], [201, 201, first.text])
         return first.json
       })
@@ -117,8 +117,8 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
         content: "Once, too."
       })
       yield* twice("/api/v1/llm/keys", { name: "once" })
-      const said = yield* get(`/api/v1/public/comments/${event.event_id}`)
-      assert.strictEqual(said.json["total_count"], 2)
+      const comments = yield* get(`/api/v1/public/comments/${event.event_id}`)
+      assert.strictEqual(comments.json["total_count"], 2)
       assert.strictEqual((yield* sql`select 1 from gateway_keys`).length, 1)
     })
   )

@@ -132,7 +132,7 @@ describe("The limits of two instances", () => {
       const both = yield* instances
       for (let round = 0; round < breadth(5, 40); round++) {
         const agents = times(6, () => randomUUID())
-        const asked = times(20, (index) => ({ index, instance: both[index % 2 === 0 ? 0 : 1] })).flatMap(
+        const requests = times(20, (index) => ({ index, instance: both[index % 2 === 0 ? 0 : 1] })).flatMap(
           ({ index, instance }) =>
             agents.map((agent) =>
               Effect.gen(function* () {
@@ -147,7 +147,7 @@ describe("The limits of two instances", () => {
               })
             )
         )
-        const answers = yield* Effect.all(asked, { concurrency: "unbounded" })
+        const answers = yield* Effect.all(requests, { concurrency: "unbounded" })
         for (const agent of agents) {
           assert.lengthOf(
             answers.filter((answer) => answer.agent === agent && answer.isAccepted),

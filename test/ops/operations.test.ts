@@ -24,7 +24,7 @@ const server = Layer.effectDiscard(
   })
 ).pipe(Layer.provideMerge(listening), Layer.provideMerge(testServer()))
 
-const asked = Effect.fnUntraced(function* (path: string, method = "GET") {
+const answerOf = Effect.fnUntraced(function* (path: string, method = "GET") {
   const { url } = yield* operations.Operations
   return yield* Effect.promise(async () => {
     const response = await fetch(`${url}${path}`, { method })
@@ -57,23 +57,23 @@ layer(server)("The listener for operations", (it) => {
     Effect.gen(function* () {
       // One request has been measured then.
       yield* get("/health/live")
-      const told = yield* asked("/metrics")
+      const told = yield* answerOf("/metrics")
       assert.strictEqual(told.status, 200)
       assert.match(String(told.headers.get("content-type")), /^text\/plain; version=0\.0\.4/)
       assert.match(told.text, /^# TYPE auspex_/m)
       for (const path of ["/health/live", "/health/ready"]) {
-        const here = yield* asked(path)
+        const here = yield* answerOf(path)
         const there = yield* get(path)
         assert.deepStrictEqual([here.status, here.text], [there.status, there.text])
       }
-      assert.strictEqual((yield* asked("/metrics", "HEAD")).text, "")
+      assert.strictEqual((yield* answerOf("/metrics", "HEAD")).text, "")
       for (const [path, method] of [
         ["/", "GET"],
         ["/docs", "GET"],
         ["/api/v1/events", "GET"],
         ["/metrics", "POST"]
       ] as const) {
-        const answer = yield* asked(path, method)
+        const answer = yield* answerOf(path, method)
         assert.strictEqual(answer.status, 404, path)
         assert.strictEqual(member(JSON.parse(answer.text), "code"), "not_found")
       }
@@ -89,11 +89,11 @@ layer(server)("The listener for operations", (it) => {
   it.effect("The listener makes the text of metrics at most once a second", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("1 second")
-      const first = yield* asked("/metrics")
+      const first = yield* answerOf("/metrics")
       yield* get("/health/live")
-      assert.strictEqual((yield* asked("/metrics")).text, first.text)
+      assert.strictEqual((yield* answerOf("/metrics")).text, first.text)
       yield* TestClock.adjust("1 second")
-      assert.notStrictEqual((yield* asked("/metrics")).text, first.text)
+      assert.notStrictEqual((yield* answerOf("/metrics")).text, first.text)
     })
   )
 
@@ -101,10 +101,10 @@ layer(server)("The listener for operations", (it) => {
     "The listener says at once that the instance shuts down, though health is kept for a second",
     () =>
       Effect.gen(function* () {
-        assert.strictEqual((yield* asked("/health/ready")).status, 200)
+        assert.strictEqual((yield* answerOf("/health/ready")).status, 200)
         yield* Health.use(({ drain }) => drain)
-        assert.strictEqual((yield* asked("/health/ready")).status, 503)
-        assert.strictEqual((yield* asked("/health/live")).status, 200)
+        assert.strictEqual((yield* answerOf("/health/ready")).status, 503)
+        assert.strictEqual((yield* answerOf("/health/live")).status, 200)
       })
   )
 })
@@ -112,9 +112,9 @@ layer(server)("The listener for operations", (it) => {
 layer(listening.pipe(Layer.provideMerge(testServer())))("The listener for operations of a start", (it) => {
   it.effect("The listener of a start is live, has metrics, and is not ready, for the start's reason", () =>
     Effect.gen(function* () {
-      assert.strictEqual((yield* asked("/health/live")).status, 200)
-      assert.strictEqual((yield* asked("/metrics")).status, 200)
-      const ready = yield* asked("/health/ready")
+      assert.strictEqual((yield* answerOf("/health/live")).status, 200)
+      assert.strictEqual((yield* answerOf("/metrics")).status, 200)
+      const ready = yield* answerOf("/health/ready")
       assert.strictEqual(ready.status, 503)
       assert.deepStrictEqual<unknown>(JSON.parse(ready.text), {
         status: "not_ready",

@@ -117,7 +117,7 @@ const isCounted = (read: Read) => read.route.endsWith("/leaderboard") && read.pa
 const maxRowsOfAsset = 1000
 
 const mostRowsOf = (read: Read): number => {
-  if (/^of (GC|crypto)/.test(read.asked) || isSearch(read)) return maxRowsOfAsset
+  if (/^of (GC|crypto)/.test(read.variant) || isSearch(read)) return maxRowsOfAsset
   if (isChart(read)) return maxRowsOfChart
   return isProof(read) ? maxRowsOfProof : maxRows
 }
@@ -187,7 +187,7 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
     Effect.gen(function* () {
       const { client, reads } = yield* Grown
       const byDeadline = reads.filter(
-        ({ asked, route }) => route === `GET ${pagePaths.challenges}` && /^(open|closed)/.test(asked)
+        ({ route, variant }) => route === `GET ${pagePaths.challenges}` && /^(open|closed)/.test(variant)
       )
       assert.isAtLeast(byDeadline.length, 3)
       for (const statement of byDeadline.flatMap(({ sent }) => sent)) {

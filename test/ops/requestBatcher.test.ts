@@ -29,12 +29,12 @@ const gated = Effect.fnUntraced(function* (options: {
     maxQueueTime: options.maxQueueTime ?? "10 minutes",
     ...(options.exclusive !== undefined && { exclusive: options.exclusive })
   })
-  const asked = Effect.fnUntraced(function* (items: ReadonlyArray<number>) {
+  const send = Effect.fnUntraced(function* (items: ReadonlyArray<number>) {
     const fibers = yield* Effect.forEach(items, (item) => Effect.forkChild(ask(item)))
     yield* Effect.yieldNow.pipe(Effect.repeat({ times: 10 }))
     return fibers
   })
-  return { asked, begun, open: Deferred.succeed(gate, undefined) }
+  return { send, begun, open: Deferred.succeed(gate, undefined) }
 })
 
 const answers = <A>(fibers: ReadonlyArray<Fiber.Fiber<A>>) => Effect.forEach(fibers, Fiber.join)
@@ -42,10 +42,10 @@ const answers = <A>(fibers: ReadonlyArray<Fiber.Fiber<A>>) => Effect.forEach(fib
 layer(database)("The request batcher", (it) => {
   it.effect("The batcher sends a lone request at once, and those that arrive meanwhile together", () =>
     Effect.gen(function* () {
-      const { asked, begun, open } = yield* gated({ maxSize: 500 })
-      const first = yield* asked([1])
+      const { send, begun, open } = yield* gated({ maxSize: 500 })
+      const first = yield* send([1])
       assert.deepStrictEqual(begun, [[1]])
-      const rest = [...(yield* asked([2])), ...(yield* asked([3])), ...(yield* asked([4, 5]))]
+      const rest = [...(yield* send([2])), ...(yield* send([3])), ...(yield* send([4, 5]))]
       assert.deepStrictEqual(begun, [[1]])
       yield* open
       assert.deepStrictEqual(
@@ -58,8 +58,8 @@ layer(database)("The request batcher", (it) => {
 
   it.effect("The batcher sends a second statement beside one that takes long", () =>
     Effect.gen(function* () {
-      const { asked, begun, open } = yield* gated({ maxSize: 500, maxBatchWait: "300 millis" })
-      const fibers = [...(yield* asked([1, 2])), ...(yield* asked([3])), ...(yield* asked([4]))]
+      const { send, begun, open } = yield* gated({ maxSize: 500, maxBatchWait: "300 millis" })
+      const fibers = [...(yield* send([1, 2])), ...(yield* send([3])), ...(yield* send([4]))]
       assert.deepStrictEqual(begun, [[1, 2]])
       yield* until(() => begun.length === 2)
       const both = [
@@ -67,7 +67,7 @@ layer(database)("The request batcher", (it) => {
         [3, 4]
       ]
       assert.deepStrictEqual(begun, both)
-      fibers.push(...(yield* asked([5])))
+      fibers.push(...(yield* send([5])))
       yield* open
       yield* answers(fibers)
       assert.deepStrictEqual(begun, [...both, [5]])
@@ -76,8 +76,8 @@ layer(database)("The request batcher", (it) => {
 
   it.effect("The batcher sends no larger batch than it may", () =>
     Effect.gen(function* () {
-      const { asked, begun, open } = yield* gated({ maxSize: 2 })
-      const fibers = [...(yield* asked([1])), ...(yield* asked([2])), ...(yield* asked([3, 4, 5, 6, 7]))]
+      const { send, begun, open } = yield* gated({ maxSize: 2 })
+      const fibers = [...(yield* send([1])), ...(yield* send([2])), ...(yield* send([3, 4, 5, 6, 7]))]
       yield* open
       yield* answers(fibers)
       assert.isAtMost(Math.max(...begun.map((batch) => batch.length)), 2)
@@ -87,8 +87,8 @@ layer(database)("The request batcher", (it) => {
 
   it.effect("The batcher never sends two items of one key together, and answers each", () =>
     Effect.gen(function* () {
-      const { asked, begun, open } = yield* gated({ maxSize: 500, exclusive: (item) => String(item % 2) })
-      const fibers = [...(yield* asked([0])), ...(yield* asked([1])), ...(yield* asked([2, 3, 4, 5, 6]))]
+      const { send, begun, open } = yield* gated({ maxSize: 500, exclusive: (item) => String(item % 2) })
+      const fibers = [...(yield* send([0])), ...(yield* send([1])), ...(yield* send([2, 3, 4, 5, 6]))]
       yield* open
       assert.strictEqual((yield* answers(fibers)).length, 7)
       for (const batch of begun) {
@@ -99,12 +99,12 @@ layer(database)("The request batcher", (it) => {
 
   it.effect("The batcher tries alone what fails in company, so that it fails nobody else", () =>
     Effect.gen(function* () {
-      const { asked, begun, open } = yield* gated({
+      const { send, begun, open } = yield* gated({
         maxSize: 500,
         answer: (items) =>
           items.includes(4) ? Effect.die("four") : Effect.succeed(items.map((item) => `answer ${item}`))
       })
-      const fibers = [...(yield* asked([1])), ...(yield* asked([3, 4, 5]))]
+      const fibers = [...(yield* send([1])), ...(yield* send([3, 4, 5]))]
       yield* open
       const exits = yield* Effect.forEach(fibers, Fiber.await)
       assert.deepStrictEqual(exits.map(Exit.isSuccess), [true, true, false, true])
@@ -128,11 +128,11 @@ layer(database)("The request batcher", (it) => {
 
   it.effect("The batcher does not ask a database that is away again for each", () =>
     Effect.gen(function* () {
-      const { asked, begun, open } = yield* gated({
+      const { send, begun, open } = yield* gated({
         maxSize: 500,
         answer: () => Effect.die(new StoreUnavailable({ cause: "away" }))
       })
-      const fibers = [...(yield* asked([1])), ...(yield* asked([3, 4, 5]))]
+      const fibers = [...(yield* send([1])), ...(yield* send([3, 4, 5]))]
       yield* open
       const exits = yield* Effect.forEach(fibers, Fiber.await)
       assert.isTrue(exits.every(Exit.isFailure))
@@ -144,31 +144,31 @@ layer(database)("The request batcher", (it) => {
     "The batcher sends no third statement: it fails a request that waits too long for its place",
     () =>
       Effect.gen(function* () {
-        const { asked, begun, open } = yield* gated({
+        const { send, begun, open } = yield* gated({
           maxSize: 500,
           maxBatchWait: "1 millis",
           maxQueueTime: "50 millis"
         })
-        const fibers = yield* asked([1])
-        fibers.push(...(yield* asked([2])))
+        const fibers = yield* send([1])
+        fibers.push(...(yield* send([2])))
         yield* until(() => begun.length === 2)
-        const refused = yield* Effect.forEach(yield* asked([3, 4]), Fiber.await)
+        const refused = yield* Effect.forEach(yield* send([3, 4]), Fiber.await)
         for (const exit of refused) {
           assert.lengthOf(Exit.isFailure(exit) ? storeUnavailableIn(exit.cause) : [], 1)
         }
         assert.deepStrictEqual(begun, [[1], [2]])
         yield* open
         assert.deepStrictEqual(yield* answers(fibers), ["answer 1", "answer 2"])
-        assert.deepStrictEqual(yield* answers(yield* asked([5])), ["answer 5"])
+        assert.deepStrictEqual(yield* answers(yield* send([5])), ["answer 5"])
         assert.deepStrictEqual(begun, [[1], [2], [5]])
       })
   )
 
   it.effect("The batcher answers the others when one of them hangs up", () =>
     Effect.gen(function* () {
-      const { asked, open } = yield* gated({ maxSize: 500 })
-      const [first] = yield* asked([1])
-      const others = yield* asked([2, 3])
+      const { send, open } = yield* gated({ maxSize: 500 })
+      const [first] = yield* send([1])
+      const others = yield* send([2, 3])
       if (first !== undefined) yield* Fiber.interrupt(first)
       yield* open
       assert.deepStrictEqual(yield* answers(others), ["answer 2", "answer 3"])

@@ -115,7 +115,7 @@ layer(database)("The role that runs", (it) => {
 
   it.effect("The role that runs adds no trigger, function or table in the way, and switches none off", () =>
     Effect.gen(function* () {
-      for (const [statement, said] of [
+      for (const [statement, message] of [
         ["set session_replication_role = replica", /permission denied to set parameter/],
         [
           "select set_config('session_replication_role', 'replica', false)",
@@ -142,7 +142,7 @@ layer(database)("The role that runs", (it) => {
         ["update challenges set question = 'another'", /permission denied for table challenges/],
         ["update accounts set kind = kind", /only transfers move credit/]
       ] as const) {
-        assert.match(yield* refusal(statement), said, statement)
+        assert.match(yield* refusal(statement), message, statement)
       }
     })
   )

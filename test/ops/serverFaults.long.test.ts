@@ -37,7 +37,7 @@ import { get, member, post, testServer } from "../support/server.ts"
 import { settings } from "../support/settings.ts"
 import { makeTcpProxy } from "../support/tcpProxy.ts"
 
-interface Asked {
+interface NotedAnswer {
   readonly began: number
   readonly took: number
   readonly status: number
@@ -46,7 +46,7 @@ interface Asked {
 const limit = 10_000
 
 /** Notes the answer; status 0 is no answer at all. */
-const asked = Effect.fnUntraced(function* (url: string, init: RequestInit, all: Array<Asked>) {
+const noteAnswer = Effect.fnUntraced(function* (url: string, init: RequestInit, all: Array<NotedAnswer>) {
   const began = yield* Clock.currentTimeMillis
   const status = yield* Effect.tryPromise(async (signal) => {
     const response = await fetch(url, { ...init, signal })
@@ -60,11 +60,11 @@ const asked = Effect.fnUntraced(function* (url: string, init: RequestInit, all: 
 const startLoad = Effect.fnUntraced(function* (auspex: Auspex) {
   const { url } = auspex
   const { token } = yield* to(auspex)(onboard())
-  const all: Array<Asked> = []
+  const all: Array<NotedAnswer> = []
   const json = { "content-type": "application/json" }
   const both = [
-    asked(`${url}/api/v1/agent/profile/self`, { headers: { authorization: `Bearer ${token}` } }, all),
-    asked(
+    noteAnswer(`${url}/api/v1/agent/profile/self`, { headers: { authorization: `Bearer ${token}` } }, all),
+    noteAnswer(
       `${url}/api/v1/agent/registry/register`,
       { method: "POST", headers: json, body: `{"name":"newcomer"}` },
       all
@@ -77,7 +77,7 @@ const startLoad = Effect.fnUntraced(function* (auspex: Auspex) {
   return all
 })
 
-const isFine = ({ status }: Asked) => status === 200 || status === 201
+const isFine = ({ status }: NotedAnswer) => status === 200 || status === 201
 
 /** A server and a runner of jobs, each with a network of its own; both fall silent for this span. */
 const silence = Effect.fnUntraced(function* (span: Duration.Duration) {
@@ -91,8 +91,8 @@ const silence = Effect.fnUntraced(function* (span: Duration.Duration) {
   yield* query(makePrices(Duration.minutes(5)))
   const due = query(makeChallenge(Duration.seconds(1)))
   const all = yield* startLoad(api)
-  const ready: Array<Asked> = []
-  yield* asked(`${api.url}/health/ready`, {}, ready).pipe(
+  const ready: Array<NotedAnswer> = []
+  yield* noteAnswer(`${api.url}/health/ready`, {}, ready).pipe(
     Effect.repeat(Schedule.spaced("250 millis")),
     Effect.forkScoped
   )

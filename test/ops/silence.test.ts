@@ -94,12 +94,12 @@ describe.concurrent("Connections that fall silent", () => {
       yield* Effect.provide(together(2, statement), context)
       yield* whileSilent(
         Effect.gen(function* () {
-          const asked = yield* Effect.forEach([1, 2], () =>
+          const statements = yield* Effect.forEach([1, 2], () =>
             Effect.forkChild(Effect.provide(statement, context), { startImmediately: true })
           )
-          yield* inTime(Fiber.interruptAll(asked.slice(1)))
+          yield* inTime(Fiber.interruptAll(statements.slice(1)))
           yield* inTime(Scope.close(pool, Exit.void))
-          yield* inTime(Fiber.await(asked[0] ?? assert.fail("no statement")))
+          yield* inTime(Fiber.await(statements[0] ?? assert.fail("no statement")))
         })
       )
     })

@@ -193,7 +193,7 @@ type Needs = Layer.Success<typeof crowd>
 interface Request {
   readonly parameters?: Readonly<Record<string, string>>
   readonly query?: string
-  readonly asked?: RequestOptions
+  readonly options?: RequestOptions
 }
 
 /** The requests about one thing and about many. */
@@ -205,7 +205,7 @@ const page =
   (count) =>
     Effect.map(Crowd, (crowd) => ({ query: `?limit=${count}${filter}`, ...of(crowd) }))
 
-const asAgent = ({ token }: Crowd["Service"]): Request => ({ asked: { token } })
+const asAgent = ({ token }: Crowd["Service"]): Request => ({ options: { token } })
 
 const ownerOfCrowd = Effect.gen(function* () {
   const { agent } = yield* Crowd
@@ -216,7 +216,7 @@ const ownerOfCrowd = Effect.gen(function* () {
 
 /** A grant that is new each time it is asked for. */
 const newGrant = (count: Count) => ({
-  asked: { json: { amount: 1, reason: "why", idempotency_key: `key-${count}` } }
+  options: { json: { amount: 1, reason: "why", idempotency_key: `key-${count}` } }
 })
 
 /** The requests of each endpoint that can be about many things. */
@@ -251,19 +251,19 @@ const requests: Readonly<Record<string, Requests>> = {
     yield* sql`
         insert into prediction_scopes (agent_id, target, created_at)
         select ${agentId}::uuid, key, to_timestamp(0) from targets order by position limit ${count}`
-    return { asked: { token } }
+    return { options: { token } }
   }),
   "GET /eval/challenges/active": Effect.fnUntraced(function* (count) {
     const { token } = yield* Crowd
     yield* send("POST", "/api/v1/agent/prediction-scope/GC", { token })
-    return { query: `?limit=${count}`, asked: { token } }
+    return { query: `?limit=${count}`, options: { token } }
   }),
   // The token, the limits of all, and all of them recorded.
   "POST /eval/predictions": Effect.fnUntraced(function* (count) {
     const { token } = yield* Crowd
     const open = yield* Effect.forEach(numbers.slice(0, count), () => openChallenge())
     const predictions = open.map(({ id }) => ({ challenge_id: id, direction: "bullish", confidence: 0.5 }))
-    return { asked: { token, json: { predictions } } }
+    return { options: { token, json: { predictions } } }
   }),
   "GET /eval/macro/challenges": page("&status=all"),
   "GET /eval/price-events/challenges": page("&status=all"),
@@ -279,7 +279,7 @@ const requests: Readonly<Record<string, Requests>> = {
   "GET /public/notices": page(),
   "POST /admin/events": (count) =>
     Effect.succeed({
-      asked: {
+      options: {
         json: {
           // Every other event is the same one again.
           events: numbers.slice(0, count).map((n) => ({
@@ -292,7 +292,7 @@ const requests: Readonly<Record<string, Requests>> = {
     }),
   "POST /admin/prices": (count) =>
     Effect.succeed({
-      asked: {
+      options: {
         json: {
           asset: "HG",
           quotes: numbers.slice(0, count).map((n) => ({ time: timeOf(n), price: 100 }))
@@ -308,7 +308,7 @@ const requests: Readonly<Record<string, Requests>> = {
     yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.2))
     return {
       parameters: { challenge_id: challenge.id },
-      asked: { json: { actual_value: 3.1, reason: "why" } }
+      options: { json: { actual_value: 3.1, reason: "why" } }
     }
   }),
   // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
@@ -322,11 +322,11 @@ const requests: Readonly<Record<string, Requests>> = {
       agents.map((agentId) => ({ agentId, bin: 3, amount: credits(50) }))
     )
     yield* TestClock.adjust("2 hours")
-    return { parameters: { challenge_id: challenge.id }, asked: { json: { actual_value: 3.2 } } }
+    return { parameters: { challenge_id: challenge.id }, options: { json: { actual_value: 3.2 } } }
   }),
   "PUT /admin/release-calendar": (count) =>
     Effect.succeed({
-      asked: {
+      options: {
         json: {
           releases: Array.from({ length: count }, (_, n) => ({
             asset: "CPI",
@@ -336,7 +336,7 @@ const requests: Readonly<Record<string, Requests>> = {
         }
       }
     }),
-  "POST /admin/archive": (count) => Effect.succeed({ asked: { json: over(`of-${count}`, count) } }),
+  "POST /admin/archive": (count) => Effect.succeed({ options: { json: over(`of-${count}`, count) } }),
   // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
   "POST /admin/settle": Effect.fnUntraced(function* (count) {
     const deadline = plus(yield* DateTime.now, "1 hour")
@@ -475,13 +475,13 @@ const sentWith = (id: string) =>
   )
 
 const sentBy = Effect.fnUntraced(function* (route: Route, count: Count, request: Requests) {
-  const { asked, parameters, query = "" } = yield* request(count)
+  const { options, parameters, query = "" } = yield* request(count)
   const id = `${shortName(route).replaceAll(/\W/g, "-")}-${count}`
   // The pause is long enough for what is remembered of an agent to be asked for again.
   yield* TestClock.adjust("10 seconds")
   const answer = yield* send(route.method, pathOf(route, parameters) + query, {
     ...(route.caller === "administrator" && admin),
-    ...asked,
+    ...options,
     headers: { "x-request-id": id }
   })
   assert.isTrue(answer.status < 300, `${answer.status} ${answer.text}`)
@@ -527,10 +527,10 @@ layer(crowd)("The number of SQL statements", (it) => {
     "The number of statements of $name is the same for one item and for twenty",
     (route) =>
       Effect.gen(function* () {
-        const asked = requests[shortName(route)]
-        assert(asked !== undefined)
-        const ofOne = yield* sentBy(route, 1, asked)
-        assert.isAtMost(yield* sentBy(route, many, asked), ofOne + leeway)
+        const requestsOf = requests[shortName(route)]
+        assert(requestsOf !== undefined)
+        const ofOne = yield* sentBy(route, 1, requestsOf)
+        assert.isAtMost(yield* sentBy(route, many, requestsOf), ofOne + leeway)
       })
   )
 })

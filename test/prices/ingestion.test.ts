@@ -46,10 +46,10 @@ class Script {
   /** Hours that the source does not show, though the market trades then. */
   missing: ReadonlyArray<DateTime.Utc> = []
   /** The source's requests, oldest first. */
-  readonly asked: Array<Window & { readonly asset: string }> = []
+  readonly reads: Array<Window & { readonly asset: string }> = []
   readonly restart = () => {
     this.hours.clear()
-    this.asked.length = 0
+    this.reads.length = 0
     this.isDown = false
     this.hanging = undefined
     this.payload = 7
@@ -76,7 +76,7 @@ const scripted = (script: Script) =>
   Layer.succeed(PriceSource, {
     feeds: [feed("ETH", true, "0 seconds"), feed("GC", false, "15 minutes")],
     read: Effect.fnUntraced(function* ({ asset }, { from, until }) {
-      script.asked.push({ asset, from, until })
+      script.reads.push({ asset, from, until })
       if (script.hanging === asset) return yield* Effect.never
       if (script.isDown) return yield* new SourceFailed({ reason: "it is down", kind: script.kind })
       const fetchedAt = yield* DateTime.now
@@ -191,13 +191,13 @@ layer(world)("Price ingestion", (it) => {
     Effect.gen(function* () {
       const script = yield* newDay
       script.hanging = "GC"
-      const timesAsked = (asset: string) => script.asked.filter((each) => each.asset === asset).length
+      const readsOf = (asset: string) => script.reads.filter((each) => each.asset === asset).length
       yield* moveTo(plus(noon, "1 minute"))
       yield* Layer.build(Jobs.prices)
-      yield* until(() => timesAsked("ETH") === 1 && timesAsked("GC") === 1)
-      const askedAgain = until(() => timesAsked("ETH") > 1)
-      yield* passing(askedAgain, "15 seconds")
-      assert.strictEqual(timesAsked("GC"), 1)
+      yield* until(() => readsOf("ETH") === 1 && readsOf("GC") === 1)
+      const readAgain = until(() => readsOf("ETH") > 1)
+      yield* passing(readAgain, "15 seconds")
+      assert.strictEqual(readsOf("GC"), 1)
     })
   )
 
@@ -241,12 +241,12 @@ layer(world)("Price ingestion", (it) => {
     Effect.gen(function* () {
       const script = yield* newDay
       yield* runsAt(1, 3, 17, 19)
-      const asked = script.asked.length
+      const readsBefore = script.reads.length
       yield* runsAt(20, 30, 59)
-      assert.strictEqual(script.asked.length, asked)
+      assert.strictEqual(script.reads.length, readsBefore)
       yield* runsAt(61)
       assert.deepStrictEqual(
-        script.asked.slice(asked).map(({ asset, from }) => [asset, DateTime.formatIso(from)]),
+        script.reads.slice(readsBefore).map(({ asset, from }) => [asset, DateTime.formatIso(from)]),
         [["ETH", DateTime.formatIso(noon)]]
       )
     })
@@ -452,14 +452,14 @@ layer(world)("Price ingestion", (it) => {
       const script = yield* newDay
       script.set("ETH", before(1), null)
       script.isComplete = false
-      const timesAsked = () =>
-        script.asked.filter(
+      const earlyReads = () =>
+        script.reads.filter(
           ({ asset, from }) => asset === "ETH" && DateTime.isLessThanOrEqualTo(from, before(1))
         ).length
       yield* runsAt(1, 3, 8 * 24 * 60)
-      const asked = timesAsked()
+      const readsBefore = earlyReads()
       yield* runsAt(8 * 24 * 60 + 30, 9 * 24 * 60 + 60)
-      assert.isAtMost(timesAsked(), asked + 1)
+      assert.isAtMost(earlyReads(), readsBefore + 1)
       assert.include(yield* states("ETH"), "11:00 awaited")
     })
   )
@@ -485,7 +485,7 @@ layer(world)("Price ingestion", (it) => {
       const known = yield* states("GC")
       assert.isTrue(known.slice(0, 16).every((each) => each.endsWith("absent")))
       assert.isTrue(
-        script.asked.slice(-2).every(({ from }) => DateTime.isGreaterThan(from, plus(noon, "12 hours")))
+        script.reads.slice(-2).every(({ from }) => DateTime.isGreaterThan(from, plus(noon, "12 hours")))
       )
     })
   )
@@ -497,11 +497,11 @@ layer(world)("Price ingestion", (it) => {
         const script = yield* newDay
         script.isDown = true
         yield* runsAt(1, 1.25, 1.5)
-        const asked = () => script.asked.filter(({ asset }) => asset === "ETH").length
-        assert.strictEqual(asked(), 3)
+        const readsOfEth = () => script.reads.filter(({ asset }) => asset === "ETH").length
+        assert.strictEqual(readsOfEth(), 3)
         script.kind = "unknown"
         yield* runsAt(2, 2.25, 10, 16.75)
-        assert.strictEqual(asked(), 4)
+        assert.strictEqual(readsOfEth(), 4)
         script.isDown = false
         yield* runsAt(17, 19)
         assert.include(yield* states("ETH"), "11:00 settled")
@@ -533,7 +533,7 @@ layer(world)("Price ingestion", (it) => {
         3 + 2
       )
       assert.lengthOf(yield* points("ETH"), 3)
-      assert.isAtLeast(script.asked.length, 4)
+      assert.isAtLeast(script.reads.length, 4)
     })
   )
 

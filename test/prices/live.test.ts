@@ -412,11 +412,11 @@ it.effect("A place that fails three times in a row is not asked for a minute, th
     Effect.gen(function* () {
       place.spoil("yahoo", async () => ({ status: 500 }))
       for (const asset of ["GC", "ES", "CL"]) yield* refusal(asset, lastHours(2))
-      const asked = place.askedOf("yahoo").length
-      assert.strictEqual(asked, 9)
+      const requests = place.askedOf("yahoo").length
+      assert.strictEqual(requests, 9)
       const refused = yield* refusal("GC", lastHours(2))
       assert.include(refused.reason, "circuit breaker is open")
-      assert.lengthOf(place.askedOf("yahoo"), asked)
+      assert.lengthOf(place.askedOf("yahoo"), requests)
       place.spoil("yahoo")
       yield* TestClock.adjust("1 minute")
       assert.lengthOf((yield* read("GC", lastHours(2))).readings, 1)

@@ -87,7 +87,7 @@ const published = (place: Place) => {
   place.publish({ ...of, released: "2026-05-12", values: { lin: "330.456", pc1: "3.3544", pch: "0.3" } })
 }
 
-const asked = (place: Place, key: string = fredKey) => {
+const firstPrintFrom = (place: Place, key: string = fredKey) => {
   const source = Fred.layer(Redacted.make(key)).pipe(Layer.provide(place.outbound))
   return (asset: string, period: string, unit: string | null) =>
     passing(
@@ -107,7 +107,7 @@ it.effect.each([
     Effect.gen(function* () {
       const place = yield* fred()
       published(place)
-      const firstPrint = asked(place)
+      const firstPrint = firstPrintFrom(place)
       const print = yield* Effect.fromOption(yield* firstPrint("CPI", "2026-03", unit))
       assert.deepStrictEqual(
         [print.value, print.source, print.observation, print.releasedOn, print.payloadHash.length],
@@ -121,7 +121,7 @@ it.effect("Nothing is proposed before it is published, nor in an uncertain unit"
     const place = yield* fred()
     published(place)
     place.publish({ series: "CPIAUCNS", date: "2025-10-01", released: "2025-12-18", values: { lin: "." } })
-    const firstPrint = asked(place)
+    const firstPrint = firstPrintFrom(place)
     for (const [asset, period, unit] of [
       ["CPI", "2026-04", "% over a year"],
       ["CPI", "2025-10", "index"],
@@ -141,7 +141,7 @@ it.effect.each(["", " ", "n/a", "1e3", "0x10", "330,123", "NaN"])(
     Effect.gen(function* () {
       const place = yield* fred()
       place.publish({ series: "CPIAUCNS", date: "2026-03-01", released: "2026-04-10", values: { lin } })
-      const refused = yield* Effect.flip(asked(place)("CPI", "2026-03", "index"))
+      const refused = yield* Effect.flip(firstPrintFrom(place)("CPI", "2026-03", "index"))
       assert.deepStrictEqual(
         [refused.reason, refused.kind],
         ["fred: its answer has another shape", "unavailable"]
@@ -158,7 +158,7 @@ it.effect("A quarter is asked of FRED by its first month", () =>
       released: "2026-07-30",
       values: { lin: "2.1" }
     })
-    const firstPrint = asked(place)
+    const firstPrint = firstPrintFrom(place)
     const print = yield* Effect.fromOption(yield* firstPrint("GDP", "2026-Q2", "% annualised"))
     assert.strictEqual(print.value, 2.1)
   })
@@ -167,7 +167,7 @@ it.effect("A quarter is asked of FRED by its first month", () =>
 it.effect("A wrong key of FRED is reported without the key", () =>
   Effect.gen(function* () {
     const place = yield* fred()
-    const firstPrint = asked(place, "wrong-key")
+    const firstPrint = firstPrintFrom(place, "wrong-key")
     const refused = yield* Effect.flip(firstPrint("CPI", "2026-03", "index"))
     assert.deepStrictEqual([refused.reason, refused.kind], ["fred: it answered 400", "unknown"])
   })
@@ -182,7 +182,7 @@ it.effect.each([
   Effect.gen(function* () {
     const place = yield* fred()
     place.behave(async () => reply)
-    const firstPrint = asked(place)
+    const firstPrint = firstPrintFrom(place)
     const refused = yield* Effect.flip(firstPrint("CPI", "2026-03", "index"))
     assert.strictEqual(refused.kind, "unavailable")
     assert.lengthOf(place.requests, 3)

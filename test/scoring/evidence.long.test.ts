@@ -77,14 +77,14 @@ describe("Evidence that is looked at on every day", () => {
           // Each says the truth with an error of its own: neither is better.
           const truth = 0.2 + 0.6 * uniform()
           const outcome = uniform() < truth ? 0 : 1
-          const said = () => {
+          const skillOfAnswer = () => {
             const p = Math.min(0.95, Math.max(0.05, truth + 0.3 * (uniform() - 0.5)))
             const skills = [0, 1].map((k) =>
               referenceSkill(brierScore([p, 1 - p], k), brierScore(even, k), 0.5)
             )
             return boundedSkill(skills[outcome] ?? 0, skills)
           }
-          sum += (said() - said()) / 2
+          sum += (skillOfAnswer() - skillOfAnswer()) / 2
         }
         evidence = addDay(evidence, { sum, count: 10 })
         against = addDay(against, { sum: -sum, count: 10 })
@@ -210,12 +210,12 @@ const questionAt = (begins: number) => {
   const side = change > 0 ? 0 : 2
   const outcome = Math.abs(change) <= zone ? 1 : side
   const expected = expectedLoss(steps[0]?.reference ?? { odds: [1 / 3, 1 / 3, 1 / 3] })
-  const earn = (after: number, said: number, confidence: number): Played => {
+  const earn = (after: number, direction: number, confidence: number): Played => {
     const reference = stepAt(steps, (begins + after) * hour)?.reference
     const odds = reference !== undefined && "odds" in reference ? reference.odds : []
-    const vector = oddsOf(said, confidence, 3)
+    const vector = oddsOf(direction, confidence, 3)
     const skills = [0, 1, 2].map((k) => referenceSkill(brierScore(vector, k), brierScore(odds, k), expected))
-    const right = said === outcome
+    const right = direction === outcome
     return {
       score: right ? 50 + 50 * confidence : 50 - 50 * confidence,
       right,

@@ -22,7 +22,7 @@ const newTerms: TermsRow = { ...noTerms, scale: null, rule_version: ruleVersion 
 
 type CandleQuestion = NonNullable<ReturnType<ReturnType<typeof candleKindOf>["byCandles"]>>
 
-const asked = (kind: string, resolveAt: number, terms: Partial<TermsRow>): CandleQuestion => {
+const questionOf = (kind: string, resolveAt: number, terms: Partial<TermsRow>): CandleQuestion => {
   const question = candleKindOf(kind).byCandles({ ...newTerms, ...terms }, resolveAt)
   assert(question !== undefined)
   return question
@@ -53,7 +53,7 @@ const candle = (openTime: number, low: number, high: number, close = low): Candl
 const closing = (openTime: number, close: number) => candle(openTime, close, close)
 
 const barrier = (hours: number, level: number, version: number = ruleVersion): CandleQuestion =>
-  asked("barrier", monday + hours * hour, {
+  questionOf("barrier", monday + hours * hour, {
     level: BigDecimal.format(cents(level)),
     window_from: monday,
     rule_version: version
@@ -144,7 +144,7 @@ describe("A barrier", () => {
 })
 
 describe("A close", () => {
-  const question = asked("numeric_close", monday, { reference_scale: "1" })
+  const question = questionOf("numeric_close", monday, { reference_scale: "1" })
 
   it("A close is that of the last 1-hour candle of the UTC day that ends at resolve_at", () => {
     assert.deepStrictEqual(candlesOf(question), [monday - hour])
@@ -157,7 +157,7 @@ describe("A close", () => {
   })
 
   it("A close at or above the level is Yes, one below it No", () => {
-    const threshold = (level: string) => asked("threshold", monday, { level })
+    const threshold = (level: string) => questionOf("threshold", monday, { level })
     const close = [closing(monday - hour, 12345)]
     assert.strictEqual(resultOf(threshold("123.45"), close), "bullish")
     assert.strictEqual(resultOf(threshold("123.4500"), close), "bullish")
@@ -168,7 +168,7 @@ describe("A close", () => {
 })
 
 describe("A range", () => {
-  const range = (low: string, high: string) => asked("range", monday, { low, high })
+  const range = (low: string, high: string) => questionOf("range", monday, { low, high })
   const close = [closing(monday - hour, 12345)]
 
   it("A close from the low end to the high end is Yes, both included, and any other is No", () => {
@@ -244,7 +244,7 @@ describe("The candle that closes a day", () => {
 
 describe("A count of days", () => {
   const end = monday + 7 * day
-  const question = asked("count_days", end, { reference_scale: "1" })
+  const question = questionOf("count_days", end, { reference_scale: "1" })
   const daily = (closes: ReadonlyArray<number>) =>
     candlesOf(question).map((openTime, index) => closing(openTime, closes[index] ?? 0))
   const count = (candles: ReadonlyArray<Candle>) => {
@@ -362,13 +362,13 @@ describe("The settlement text", () => {
     ["range", ["2026-03-08", "60000", "80000"], [times.resolve, times.end]],
     ["barrier", ["70000"], [times.from, times.resolve, times.end]],
     ["count_days", ["2026-03-02", "2026-03-08", "1.25"], [times.end]]
-  ] as const)("The criteria of %s say in both languages what decides it", (kind, said, moments) => {
+  ] as const)("The criteria of %s say in both languages what decides it", (kind, phrases, moments) => {
     const texts = candleKindOf(kind).texts(terms, unworded)
     for (const [text, times] of [
       [texts.resolution_criteria ?? "", moments.map(([english]) => english)],
       [texts.resolution_criteria_zh ?? "", moments.map(([, chinese]) => chinese)]
     ] as const) {
-      for (const each of ["BTC", ...said, ...times]) assert.include(text, each)
+      for (const each of ["BTC", ...phrases, ...times]) assert.include(text, each)
       assert.notInclude(text, "null")
       assert.notMatch(text, /\d{4}-\d\d-\d\dT/)
     }

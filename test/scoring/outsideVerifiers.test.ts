@@ -108,9 +108,9 @@ describe("Go's sumdb", () => {
       [4, 9],
       [256, 300]
     ] as const) {
-      const said = await go.proof(key.verifierKey, proofAt(index, size))
-      assert.include(said, `entry ${index} of ${size}`)
-      assert.include(said, `sealed: ${prediction.body}\n`)
+      const output = await go.proof(key.verifierKey, proofAt(index, size))
+      assert.include(output, `entry ${index} of ${size}`)
+      assert.include(output, `sealed: ${prediction.body}\n`)
     }
     const answers = await Promise.allSettled(
       [...changed(proofAt(4, 9)), swapped].map((proof) => go.proof(key.verifierKey, proof))

@@ -127,9 +127,9 @@ describe("An answer to another event", () => {
     )
     assert(shownEvent !== undefined)
     assert.strictEqual(judge(shownEvent, ofReadme, bank).score, 100)
-    const asked = oneIn(12, inUse).map((template) => drawn(template))
+    const events = oneIn(12, inUse).map((template) => drawn(template))
     for (const { answer, slug } of answers) {
-      for (const event of asked.filter((each) => !each.slug.startsWith(`${slug}?`))) {
+      for (const event of events.filter((each) => !each.slug.startsWith(`${slug}?`))) {
         assert.isFalse(judge(event, answer, bank).passed, `${slug} for ${event.slug}`)
       }
     }

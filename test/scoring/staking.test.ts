@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { decideStakes, maxInBin } from "../../src/scoring/staking.ts"
 import type { RequestedStake } from "../../src/scoring/staking.ts"
 
-const asked = (fields: Partial<RequestedStake> = {}): RequestedStake => ({
+const stakeWith = (fields: Partial<RequestedStake> = {}): RequestedStake => ({
   pool: "pool",
   agent: "ada",
   holder: "ada's",
@@ -40,19 +40,19 @@ describe("The rules of a pool", () => {
     ] as const
     for (const [place, [rule]] of wrong.entries()) {
       const broken = Object.assign({}, ...wrong.slice(place).map(([, fields]) => fields))
-      assert.deepStrictEqual(outcomes([asked({ ...(place > 2 && { amount: 60n }), ...broken })]), [rule])
+      assert.deepStrictEqual(outcomes([stakeWith({ ...(place > 2 && { amount: 60n }), ...broken })]), [rule])
     }
-    assert.deepStrictEqual(outcomes([asked()]), ["taken"])
+    assert.deepStrictEqual(outcomes([stakeWith()]), ["taken"])
   })
 
   it("The rules of a pool always allow the first agent into an empty bin", () => {
     assert.isUndefined(maxInBin(0n, 0n))
-    assert.deepStrictEqual(outcomes([asked({ amount: 1000n })]), ["taken"])
+    assert.deepStrictEqual(outcomes([stakeWith({ amount: 1000n })]), ["taken"])
   })
 
   it("The rules of a pool allow a stake as much as the bin holds, and not a micro-credit more", () => {
-    assert.deepStrictEqual(outcomes([asked({ held: 70n, amount: 70n })]), ["taken"])
-    assert.deepStrictEqual(outcomes([asked({ held: 70n, amount: 71n })]), ["bin_concentration"])
+    assert.deepStrictEqual(outcomes([stakeWith({ held: 70n, amount: 70n })]), ["taken"])
+    assert.deepStrictEqual(outcomes([stakeWith({ held: 70n, amount: 71n })]), ["bin_concentration"])
   })
 
   it("The rules of a pool count the agents of one holder as one", () => {
@@ -62,10 +62,10 @@ describe("The rules of a pool", () => {
     assert.strictEqual(maxInBin(500n, 500n), 0n)
     assert.deepStrictEqual(
       outcomes([
-        asked({ agent: "ada", amount: 100n }),
-        asked({ agent: "ada's other", amount: 50n }),
-        asked({ agent: "ben", holder: "ben's", amount: 100n }),
-        asked({ agent: "ada's other", amount: 50n })
+        stakeWith({ agent: "ada", amount: 100n }),
+        stakeWith({ agent: "ada's other", amount: 50n }),
+        stakeWith({ agent: "ben", holder: "ben's", amount: 100n }),
+        stakeWith({ agent: "ada's other", amount: 50n })
       ]),
       ["taken", "bin_concentration", "taken", "bin_concentration"]
     )
@@ -74,11 +74,11 @@ describe("The rules of a pool", () => {
   it("Each stake counts for those decided after it, and a rejected one does not", () => {
     assert.deepStrictEqual(
       outcomes([
-        asked({ amount: 49n }),
-        asked({ amount: 900n }),
-        asked({ amount: 50n }),
-        asked({ pool: "another", amount: 101n }),
-        asked({ pool: "another", amount: 100n })
+        stakeWith({ amount: 49n }),
+        stakeWith({ amount: 900n }),
+        stakeWith({ amount: 50n }),
+        stakeWith({ pool: "another", amount: 101n }),
+        stakeWith({ pool: "another", amount: 100n })
       ]),
       ["stake_too_small", "taken", "already_staked", "insufficient_credit", "taken"]
     )
@@ -96,7 +96,7 @@ describe("The rules of a pool", () => {
         staked: new Set<string>()
       }
       const stakes = asks.map((ask) =>
-        asked({
+        stakeWith({
           pool: String(ask.pool),
           agent: String(ask.agent),
           holder: String(ask.agent % 2),
@@ -107,7 +107,7 @@ describe("The rules of a pool", () => {
         })
       )
       for (const [place, decision] of decideStakes(stakes, minimum).entries()) {
-        const one = stakes[place] ?? asked()
+        const one = stakes[place] ?? stakeWith()
         const [bin, spot] = [`${one.pool} ${one.bin}`, `${one.pool} ${one.agent}`]
         const held = state.bins.get(bin) ?? 0n
         const heldByHolder = state.owned.get(`${bin} ${one.holder}`) ?? 0n

@@ -68,7 +68,7 @@ const questions = Effect.gen(function* () {
   const terms = { deadline, resolve_at: plus(monday, "1 day") }
   const yes: NewAnswer = { direction: "bullish", confidence: 0.5 }
   const number = (mean: number): NewAnswer => ({ predicted_value: mean, predicted_std: 2 })
-  const asked = [
+  const items = [
     {
       question: yield* newChallenge({ asset: "ETH", open_price: price, dead_zone_pct: 0.5, ...terms }),
       type: "directional" as const,
@@ -107,12 +107,12 @@ const questions = Effect.gen(function* () {
       answer: { probabilities: { cut: 0.2, hold: 0.7, raise: 0.1 } } satisfies NewAnswer
     }
   ]
-  return { asked, monday, price, deadline }
+  return { items, monday, price, deadline }
 })
-type Asked = Effect.Success<typeof questions>["asked"][number]
+type Item = Effect.Success<typeof questions>["asked"][number]
 
 /** Answers that have a number in each of their fields, in the forms that may fit the question. */
-const answersWith = (x: number, { question, type }: Asked): ReadonlyArray<NewAnswer> => {
+const answersWith = (x: number, { question, type }: Item): ReadonlyArray<NewAnswer> => {
   const isUnit = x >= 0 && x <= 1
   const vectors = (names: ReadonlyArray<string>): ReadonlyArray<NewAnswer> =>
     names.map((name, place) => ({
@@ -144,7 +144,7 @@ const answersWith = (x: number, { question, type }: Asked): ReadonlyArray<NewAns
   ]
 }
 
-const send = ({ question, type }: Asked, agentId: AgentId, answer: NewAnswer) =>
+const send = ({ question, type }: Item, agentId: AgentId, answer: NewAnswer) =>
   Effect.flatMap(DateTime.now, (receivedAt) =>
     submit({ agentId, challengeId: question.id, type, answer, receivedAt })
   )
@@ -156,11 +156,11 @@ const subscribed = (count: number) =>
 
 /** Settles all of them with everything that follows: the honest answer has what it earned, and the audits find nothing. */
 const settleAll = Effect.fnUntraced(function* (
-  { asked, monday, price }: Effect.Success<typeof questions>,
+  { items, monday, price }: Effect.Success<typeof questions>,
   honest: AgentId
 ) {
   yield* moveTo(plus(monday, "4 hours"))
-  for (const each of asked.filter(({ type }) => type === "macro")) {
+  for (const each of items.filter(({ type }) => type === "macro")) {
     yield* Scoring.use((scoring) =>
       scoring.resolveMacro(each.question.id, each.question.asset === "CPI" ? 3.2 : 1)
     )
@@ -178,7 +178,7 @@ const settleAll = Effect.fnUntraced(function* (
     resolved += report.resolved.length
   }
   assert.strictEqual(resolved, 5)
-  for (const { answer, question } of asked) {
+  for (const { answer, question } of items) {
     const { actual_value, predictions, result } = yield* Arenas.use((arenas) =>
       arenas.results(question.id, { ...firstPage, limit: 200 })
     )
@@ -186,11 +186,11 @@ const settleAll = Effect.fnUntraced(function* (
     const { predicted_std, predicted_value, probabilities }: NewAnswer = answer
     const right = () => {
       if (probabilities !== undefined) {
-        const [said, reference] = [
+        const [vector, reference] = [
           categories.map(({ name }) => probabilities[name] ?? 0),
           categories.map(({ probability }) => probability)
         ]
-        return rpsScore(rps(said, actual_value ?? -1), expectedRps(reference)).score
+        return rpsScore(rps(vector, actual_value ?? -1), expectedRps(reference)).score
       }
       if (predicted_value === undefined || predicted_std === undefined) {
         const score = directionalScore(result === "bullish", BigDecimal.fromNumberUnsafe(0.5))
@@ -205,7 +205,7 @@ const settleAll = Effect.fnUntraced(function* (
   yield* ReferenceAgents.use((agents) => agents.poolDue)
   yield* moveTo(plus(monday, "9 days"))
   yield* Skill.use((skill) => skill.countDue)
-  for (const { question } of asked) {
+  for (const { question } of items) {
     const { consensus } = yield* Arenas.use((arenas) => arenas.results(question.id, firstPage))
     assert.isAbove(consensus?.owners ?? 0, 1)
   }
@@ -222,7 +222,7 @@ layer(testServer())("An extreme number recorded before the API had bounds", (it)
       const [honest, ...others] = yield* subscribed(200)
       assert.isDefined(honest)
       let taken = 0
-      for (const each of world.asked) {
+      for (const each of world.items) {
         yield* send(each, honest, each.answer)
         const answers = [...tiny, ...odd, ...large].flatMap((x) => answersWith(x, each))
         for (const [index, answer] of answers.entries()) {
@@ -233,7 +233,7 @@ layer(testServer())("An extreme number recorded before the API had bounds", (it)
           if (Result.isSuccess(sent)) taken += 1
         }
       }
-      const macro = world.asked.find(({ question }) => question.asset === "CPI")
+      const macro = world.items.find(({ question }) => question.asset === "CPI")
       assert.isDefined(macro)
       for (const agent of [honest, ...others.slice(0, 3)]) {
         yield* fund(`agent:${agent}`, 100)
@@ -349,7 +349,7 @@ layer(testServer({ environment: generous }))("Any number in any field that the d
       const draws = breadth([undefined, extremes], [undefined, extremes, extremes, extremes])
       const answered = new Map<number, number>()
       const staked = new Map<number, number>()
-      for (const each of world.asked) {
+      for (const each of world.items) {
         yield* send(each, honest, each.answer)
         for (const form of Object.values(forms)) {
           for (const path of numbersIn(form)) {
@@ -367,7 +367,7 @@ layer(testServer({ environment: generous }))("Any number in any field that the d
           }
         }
       }
-      const pool = world.asked.find(({ question }) => question.asset === "CPI")
+      const pool = world.items.find(({ question }) => question.asset === "CPI")
       assert.isDefined(pool)
       for (const path of numbersIn(newStake)) {
         for (const by of [undefined, ...extremes]) {

@@ -161,9 +161,14 @@ layer(testServices())("The settlement of a price event", (it) => {
         )
         const { items } = yield* prices.quarantine(firstPage)
         assert.lengthOf(items, 1)
-        const [asked] = items
-        assert.deepInclude(asked, { interval: "1d", stored_close: 121, offered_close: 120, decision: null })
-        yield* prices.decide(asked?.id ?? "", { accept, reason: "the exchange said so" })
+        const [contradiction] = items
+        assert.deepInclude(contradiction, {
+          interval: "1d",
+          stored_close: 121,
+          offered_close: 120,
+          decision: null
+        })
+        yield* prices.decide(contradiction?.id ?? "", { accept, reason: "the exchange said so" })
         assert.deepStrictEqual((yield* settleDue).resolved, [close.id])
         assert.deepInclude(yield* get(close), { actual_value: decided, awaits_decision: false })
       }

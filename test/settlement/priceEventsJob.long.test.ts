@@ -17,7 +17,7 @@ const year = year2023()
 const questions = assets.flatMap((asset) => questionsOf(asset, year[asset], from, days))
 
 /** The year began on a Sunday: its first week is that of the 2nd of January. */
-const asked = 2 * (365 * 2 + 52 * 2)
+const questionCount = 2 * (365 * 2 + 52 * 2)
 
 const tell = (line: string) =>
   Effect.sync(() => {
@@ -27,12 +27,12 @@ const tell = (line: string) =>
 it.effect("A year of price events settles in one run of the job, by the outcomes of the file", () =>
   Effect.gen(function* () {
     const { ended, overall, run } = yield* played(questions, year)
-    assert.lengthOf(ended, asked)
+    assert.lengthOf(ended, questionCount)
     assert.deepStrictEqual(ended, referenceEndings(questions, year))
     assert.isTrue(ended.every(({ status }) => status === "resolved"))
-    assert.strictEqual(overall.prediction_count, asked)
+    assert.strictEqual(overall.prediction_count, questionCount)
     yield* tell(
-      `${asked} questions on 17 520 candles settled in ${run.seconds.toFixed(1)} s; the process grew by ${run.grownMiB.toFixed(0)} MiB`
+      `${questionCount} questions on 17 520 candles settled in ${run.seconds.toFixed(1)} s; the process grew by ${run.grownMiB.toFixed(0)} MiB`
     )
     assert.isBelow(run.seconds, 300)
     assert.isBelow(run.grownMiB, 300)
@@ -51,7 +51,7 @@ it.effect.each([[1], [2], [3]] as const)(
       // A missing hour changes no outcome: it is the same, or there is none.
       const others = (all: typeof whole) => all.filter((_, index) => ended[index]?.status !== "void")
       assert.deepStrictEqual(others(ended), others(whole))
-      yield* tell(`seed ${seed}: ${voided.length} of ${asked} void`)
+      yield* tell(`seed ${seed}: ${voided.length} of ${questionCount} void`)
       assert.isAbove(voided.length, 0)
     }).pipe(Effect.provide(testServices(), { local: true }))
 )

@@ -11,7 +11,7 @@ layer(testServer())("A newcomer", (it) => {
   it.effect("A newcomer finds what 50 is, what is sealed, and how to enter, each in one click", () =>
     Effect.gen(function* () {
       const home = yield* get("/")
-      for (const [path, said] of [
+      for (const [path, text] of [
         ["/scoring", "Guessing earns 50."],
         ["/how-it-works", "each answer is sealed"],
         ["/start", "/skill.md and follow it."],
@@ -19,7 +19,7 @@ layer(testServer())("A newcomer", (it) => {
         ["/status", "None is on record."]
       ] as const) {
         assert.include(home.text, `href="${path}"`)
-        assert.include(textOf(yield* get(path)), said)
+        assert.include(textOf(yield* get(path)), text)
       }
     })
   )

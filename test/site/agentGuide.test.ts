@@ -310,13 +310,13 @@ layer(server)("The guide for agents", (it) => {
   it.effect("The examples of the guide's formulas are what predictions score", () =>
     Effect.gen(function* () {
       const text = yield* guide
-      const said = (value: number) => assert.include(text, String(Math.round(value * 10) / 10))
+      const includesScore = (value: number) => assert.include(text, String(Math.round(value * 10) / 10))
       const numeric = (mean: number, deviation: number, outcome: number) =>
         crpsScore(crps({ mean, sd: deviation }, outcome), 0.12).score
       assert.include(text, "N(3.1, 0.1) scores 55.5; N(3.1, 0.05) scores 91.4 at y = 3.1 and 0 at y = 3.3")
-      said(numeric(3.1, 0.1, 3.2))
-      said(numeric(3.1, 0.05, 3.1))
-      said(numeric(3.1, 0.05, 3.3))
+      includesScore(numeric(3.1, 0.1, 3.2))
+      includesScore(numeric(3.1, 0.05, 3.1))
+      includesScore(numeric(3.1, 0.05, 3.3))
       const brierIndex = (confidence: number) => {
         const [right, wrong] = [0.5 + confidence / 2, 0.5 - confidence / 2]
         return 100 * (1 - Math.sqrt(0.6 * (1 - right) ** 2 + 0.4 * (1 - wrong) ** 2))
@@ -386,7 +386,7 @@ layer(
     Effect.gen(function* () {
       const { headers, status, text } = yield* get("/skill.md")
       assert.deepStrictEqual([status, headers.get("content-type")], [200, "text/markdown; charset=utf-8"])
-      for (const said of [
+      for (const sentence of [
         "https://auspex.example/api/v1/agent/registry/register",
         "the site `cn`",
         "| Comments | 7 per hour | agent |",
@@ -395,7 +395,7 @@ layer(
         "at least 20 credits",
         "https://auspex.example/skill/calls.md"
       ]) {
-        assert.include(text, said)
+        assert.include(text, sentence)
       }
       assert.notInclude(text, "127.0.0.1")
       assert.notInclude(text, "undefined")
@@ -518,12 +518,12 @@ layer(gatewayServer([{ name: "plain", routes: [{ provider: "north", model: "plai
         const { url } = yield* TestServer
         const { baseUrl } = yield* Settings
         const page = yield* guide
-        for (const said of [
+        for (const sentence of [
           `OpenAI's with ${baseUrl}/api/v1/llm/v1, Anthropic's with ${baseUrl}/api/v1/llm`,
           "your owner is on a paid plan",
           "`credit_arena_enabled`"
         ]) {
-          assert.include(page, said)
+          assert.include(page, sentence)
         }
         assert.isAtMost(countTokens(page), maxTokens)
         const { text } = yield* get("/skill/calls.md")

@@ -194,7 +194,7 @@ layer(testServer())("A gateway key", (it) => {
       const shown = yield* visitor.open(page)
       const ask = (fields: Readonly<Record<string, string>>) =>
         visitor.fill(shown, "credit_limit", { agent_id: agentId, name: "n", lifetime: "", ...fields })
-      for (const [fields, status, said] of [
+      for (const [fields, status, complaint] of [
         [{ name: "" }, 400, "Enter a name of 1 to 100 characters."],
         [{ name: "x".repeat(101) }, 400, "Enter a name"],
         [{ name: "\u202e" }, 400, "Enter a name"],
@@ -208,7 +208,7 @@ layer(testServer())("A gateway key", (it) => {
       ] as const) {
         const refused = yield* ask(fields)
         assert.strictEqual(refused.status, status, JSON.stringify(fields))
-        assert.include(textOf(refused), said)
+        assert.include(textOf(refused), complaint)
       }
       assert.include(textOf(yield* visitor.open(page)), "There are none yet.")
     })

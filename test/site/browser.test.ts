@@ -168,9 +168,9 @@ layer(everything, { excludeTestServices: true })("The site in a browser", (it) =
         const { url } = yield* TestServer
         yield* Effect.promise(async () => {
           const page = await browser.newPage({ baseURL: url })
-          const asked: Array<string> = []
+          const addresses: Array<string> = []
           const complaints: Array<string> = []
-          page.on("request", (request) => void asked.push(request.url()))
+          page.on("request", (request) => void addresses.push(request.url()))
           page.on("pageerror", ({ message }) => void complaints.push(message))
           page.on("console", (message) => {
             if (message.type() === "error" || /Content.Security.Policy/i.test(message.text())) {
@@ -183,7 +183,7 @@ layer(everything, { excludeTestServices: true })("The site in a browser", (it) =
           assert.isFalse(await type.isVisible())
           await page.goto("/docs#leaderboard")
           await type.waitFor({ state: "visible" })
-          const foreign = asked.filter((address) => !address.startsWith(url))
+          const foreign = addresses.filter((address) => !address.startsWith(url))
           assert.deepStrictEqual([foreign, complaints], [[], []])
           await page.close()
         })

@@ -200,7 +200,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       const page = yield* get(path)
       assert.strictEqual(page.status, 200)
       const shown = textOf(page)
-      for (const said of [
+      for (const sentence of [
         "Macro challenge on Consumer price index Consumer price index, March 2026",
         "What will CPI be?",
         "So far 2 forecasts.",
@@ -211,7 +211,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
         String(macro.resolution_criteria),
         String(macro.resolution_criteria_zh)
       ]) {
-        assert.include(shown, said)
+        assert.include(shown, sentence)
       }
       assert.match(shown, /Deadline .* 01:00 UTC Release expected .* 01:30 UTC/)
       for (const secret of [ada, String(receipt?.commit), "Ada", "3.15", "0.05", "Rents"]) {
@@ -421,14 +421,14 @@ layer(testServer())("The page of a price event", (it) => {
         const path = `/challenges/${threshold.id}`
         const open = yield* get(path)
         const shown = textOf(open)
-        for (const said of [
+        for (const sentence of [
           "Price event on Ethereum Will Ethereum close at or above 1,999.5 on 2 March?",
           "Level 1,999.5",
           "So far 2 answers.",
           String(threshold.resolution_criteria),
           String(threshold.resolution_criteria_zh)
         ]) {
-          assert.include(shown, said)
+          assert.include(shown, sentence)
         }
         for (const secret of [ada, String(sent.receipt?.commit), "Ada", "0.875", "Flows"]) {
           assert.notInclude(open.text, secret)

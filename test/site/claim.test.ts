@@ -41,14 +41,14 @@ layer(testServer())("The claim page", (it) => {
       const page = yield* get(agent.path)
       assert.strictEqual(page.status, 200)
       const text = textOf(page)
-      for (const said of [
+      for (const sentence of [
         "First Light",
         "I read freight rates.",
         "example · model-1",
         "Light Ltd",
         agent.agentId
       ])
-        assert.include(text, said)
+        assert.include(text, sentence)
       for (const meaning of ["You answer for it", "Its record stays as it is", "It happens once"])
         assert.include(text, meaning)
       const forms = formsOf(page)
@@ -61,9 +61,9 @@ layer(testServer())("The claim page", (it) => {
     Effect.gen(function* () {
       const agent = yield* claimableByHttp()
       const visitor = makeVisitor()
-      const asked = yield* visitor.fill(yield* visitor.open(agent.path), "email", { email })
-      assert.strictEqual(asked.status, 202)
-      assert.include(textOf(asked), email)
+      const sent = yield* visitor.fill(yield* visitor.open(agent.path), "email", { email })
+      assert.strictEqual(sent.status, 202)
+      assert.include(textOf(sent), email)
       const link = yield* signInLink(email)
       assert.include(textOf(yield* visitor.open(link)), email)
       const signedIn = yield* visitor.fill(yield* visitor.open(link), "Sign in")

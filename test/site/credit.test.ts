@@ -32,8 +32,8 @@ const shop = testServer({ swap: selling.pipe(Layer.provide(stripeServer)) }).pip
 
 /** Stripe reports the outcome of the last purchase to the webhook. */
 const told = Effect.fnUntraced(function* (type: string, fields: Readonly<Record<string, unknown>> = {}) {
-  const { asked } = yield* StripeServer
-  const last = asked.at(-1)
+  const { sessions } = yield* StripeServer
+  const last = sessions.at(-1)
   const purchase = last?.fields["client_reference_id"]
   const body = stripeEvent(type, {
     id: last?.sessionId,
@@ -125,7 +125,7 @@ layer(testServer())("A site that sells no credit", (it) => {
 layer(shop)("A site that sells credit", (it) => {
   it.effect("An owner chooses a package, pays at Stripe, and comes back to the credit", () =>
     Effect.gen(function* () {
-      const { asked, checkoutOrigin } = yield* StripeServer
+      const { sessions, checkoutOrigin } = yield* StripeServer
       const { visitor } = yield* ownerVisitor()
       const shown = yield* visitor.open(page)
       assert.match(textOf(shown), /Buy credit 500 credits for €5\.00 Buy 2,200 credits for €20\.00 Buy/)
@@ -137,7 +137,7 @@ layer(shop)("A site that sells credit", (it) => {
       const sent = yield* visitor.submit(offerOf(shown, "2200"))
       assert.strictEqual(sent.status, 303)
       assert.match(sent.headers.get("location") ?? "", /^http:\/\/localhost:\d+\/c\/pay\/cs_test_/)
-      const back = new URL(asked.at(-1)?.fields["success_url"] ?? "")
+      const back = new URL(sessions.at(-1)?.fields["success_url"] ?? "")
       const waiting = yield* visitor.open(back.pathname + back.search)
       assert.include(textOf(waiting), "We are waiting for the payment.")
       const answer = yield* told("checkout.session.completed")
@@ -154,14 +154,14 @@ layer(shop)("A site that sells credit", (it) => {
     ["checkout.session.completed", { payment_status: "unpaid" }, "Your payment is under way."],
     ["checkout.session.async_payment_failed", {}, "The payment failed."],
     ["checkout.session.expired", {}, "The payment took too long."]
-  ] as const)("The page of credit says what became of the purchase after %s", ([type, fields, said]) =>
+  ] as const)("The page of credit says what became of the purchase after %s", ([type, fields, sentence]) =>
     Effect.gen(function* () {
       const { visitor } = yield* ownerVisitor()
       yield* visitor.submit(offerOf(yield* visitor.open(page), "500"))
       yield* told(type, fields)
-      const { asked } = yield* StripeServer
-      const shown = yield* visitor.open(`${page}?purchase=${asked.at(-1)?.fields["client_reference_id"]}`)
-      assert.include(textOf(shown), said)
+      const { sessions } = yield* StripeServer
+      const shown = yield* visitor.open(`${page}?purchase=${sessions.at(-1)?.fields["client_reference_id"]}`)
+      assert.include(textOf(shown), sentence)
       assert.match(textOf(shown), /Your credit 0 credits/)
     })
   )
@@ -171,11 +171,11 @@ layer(shop)("A site that sells credit", (it) => {
     () =>
       Effect.gen(function* () {
         const { visitor } = yield* ownerVisitor()
-        const { asked } = yield* StripeServer
+        const { sessions } = yield* StripeServer
         const shown = yield* visitor.open(page)
         const form = offerOf(shown, "500")
         yield* visitor.submit(form)
-        const before = asked.length
+        const before = sessions.length
         const other = yield* visitor.submit(form, { package: "2200-2000-eur" })
         assert.strictEqual(other.status, 409)
         assert.include(textOf(other), "Nothing was bought.")
@@ -190,7 +190,7 @@ layer(shop)("A site that sells credit", (it) => {
         assert(signIn !== undefined && form !== undefined)
         const foreign = yield* stranger.submit({ ...signIn, action: page }, form.fields)
         assert.strictEqual(foreign.status, 403)
-        assert.strictEqual(asked.length, before)
+        assert.strictEqual(sessions.length, before)
       })
   )
 

@@ -116,13 +116,13 @@ layer(testServer())("Forms", (it) => {
 
   it.effect("Forms of the page itself work, also where the browser does not say where they come from", () =>
     Effect.gen(function* () {
-      const said: ReadonlyArray<Readonly<Record<string, string>>> = [
+      const origins: ReadonlyArray<Readonly<Record<string, string>>> = [
         sameOrigin,
         {},
         { origin: "null" },
         { origin: "http://127.0.0.1:8080" }
       ]
-      for (const headers of said) {
+      for (const headers of origins) {
         const visitor = makeVisitor()
         const form = formOf(yield* visitor.open("/sign-in"), "email")
         const body = new URLSearchParams({ ...form.fields, email: "ada@example.org" })

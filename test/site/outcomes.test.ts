@@ -59,14 +59,14 @@ layer(testServer())("A question on categories", (it) => {
         const monday = yield* freshWeek
         const agent = yield* claimedAgent("Rate Watcher")
         const terms = { asset: "FOMC", period: "2026-09", deadline: plus(monday, "1 hour") }
-        const asked = {
+        const summary = {
           ...terms,
           categories: meeting,
           bin_edges: undefined,
           reference_scale: undefined
         }
         const made = yield* Effect.forEach(
-          [asked, { ...asked, question: owned.en }, { ...asked, question: owned.zh }],
+          [summary, { ...summary, question: owned.en }, { ...summary, question: owned.zh }],
           (each) => {
             const { bin_edges: _edges, reference_scale: _scale, ...rest } = each
             return Arenas.use((arenas) => arenas.create("macro", { ...rest, reward_pool: 0 }))

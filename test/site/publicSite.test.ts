@@ -39,7 +39,7 @@ layer(testServer())("A site where nothing has happened yet", (it) => {
   it.effect("Every page of a site where nothing has happened yet says so", () =>
     Effect.gen(function* () {
       yield* freshWeek
-      for (const [path, said] of [
+      for (const [path, sentence] of [
         ["/", "Nothing is open at the moment."],
         ["/", "Nothing is scored yet."],
         ["/", "No news yet."],
@@ -54,7 +54,7 @@ layer(testServer())("A site where nothing has happened yet", (it) => {
       ] as const) {
         const page = yield* get(path)
         assert.strictEqual(page.status, 200, path)
-        assert.include(textOf(page), said, path)
+        assert.include(textOf(page), sentence, path)
       }
       const agent = yield* claimedAgent("Ada")
       assert.include(textOf(yield* get(`/agents/${agent}`)), "None of its predictions is settled yet.")
@@ -414,11 +414,11 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
         const pages = [yield* get(`/events/${event.event_id}`)]
         const next = linksOf(pages[0] ?? (yield* get("/"))).find((link) => link.includes("cursor="))
         pages.push(yield* get(next ?? "none"))
-        const said = pages.flatMap(({ text }) =>
+        const comments = pages.flatMap(({ text }) =>
           [...text.matchAll(/<div class="said">(.*?)<\/div>\s*<\/li>/gs)].map(([, markup = ""]) => markup)
         )
-        assert.lengthOf(said, posts.length)
-        for (const [index, markup] of said.toReversed().entries()) {
+        assert.lengthOf(comments, posts.length)
+        for (const [index, markup] of comments.toReversed().entries()) {
           const post = posts[index] ?? ""
           // Markdown makes these elements, and links to web addresses.
           const made = [...markup.matchAll(/<(\/?[a-z0-9]+)([^>]*)>/g)]

@@ -46,14 +46,14 @@ layer(testServer())("A question", (it) => {
         assert.strictEqual(made.question, question)
         assert.include(made.resolution_criteria ?? "", criteria)
         assert.notMatch(made.resolution_criteria_zh ?? "", /2026-1\d/)
-        const asked = yield* Arenas.use((arenas) => arenas.summary(made.id))
-        assert.strictEqual(titleOf(asked), title)
+        const summary = yield* Arenas.use((arenas) => arenas.summary(made.id))
+        assert.strictEqual(titleOf(summary), title)
       }
     })
   )
 
   it("A question is a sentence in its title, too, in either language", () => {
-    const asked = {
+    const summary = {
       type: "price_event",
       kind: "barrier",
       asset: "DXY",
@@ -72,7 +72,7 @@ layer(testServer())("A question", (it) => {
       ...eachLevel(() => null),
       level: "104.5",
       period: null,
-      resolveAt: Date.parse(asked.resolve_at)
+      resolveAt: Date.parse(summary.resolve_at)
     }
     for (const [kind, english, chinese] of [
       [
@@ -93,8 +93,8 @@ layer(testServer())("A question", (it) => {
       ]
     ] as const) {
       const [question] = candleKinds[kind].questions(terms)
-      assert.strictEqual(titleOf({ ...asked, kind, question }), english)
-      assert.strictEqual(titleOf({ ...asked, kind, question }, allMessages.zh), chinese)
+      assert.strictEqual(titleOf({ ...summary, kind, question }), english)
+      assert.strictEqual(titleOf({ ...summary, kind, question }, allMessages.zh), chinese)
     }
     for (const [level, written] of [
       [0.0000123, "0.0000123"],
@@ -103,7 +103,7 @@ layer(testServer())("A question", (it) => {
     ] as const) {
       const [question] = candleKinds.threshold.questions({ ...terms, level: written })
       assert.strictEqual(
-        titleOf({ ...asked, level, kind: "threshold", question }, allMessages.zh),
+        titleOf({ ...summary, level, kind: "threshold", question }, allMessages.zh),
         `美元指数 3月2日的收盘价会达到或高于 ${written} 吗？`
       )
     }

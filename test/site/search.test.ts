@@ -74,10 +74,10 @@ layer(testServer())("Search", (it) => {
 
   it.effect("Search takes its text as text, whatever it is, and wants a word at least", () =>
     Effect.gen(function* () {
-      for (const asked of ["%", "_", "<b>x</b>", "' or 1=1", "\\\\", "  ", "a".repeat(101)]) {
-        const answer = yield* get(`/search?q=${encodeURIComponent(asked)}`)
-        const isTaken = asked.trim() === "" || (asked.length > 1 && asked.length <= 100)
-        assert.strictEqual(answer.status, isTaken ? 200 : 400, asked)
+      for (const text of ["%", "_", "<b>x</b>", "' or 1=1", "\\\\", "  ", "a".repeat(101)]) {
+        const answer = yield* get(`/search?q=${encodeURIComponent(text)}`)
+        const isTaken = text.trim() === "" || (text.length > 1 && text.length <= 100)
+        assert.strictEqual(answer.status, isTaken ? 200 : 400, text)
         assert.notInclude(answer.text, "<b>x</b>")
       }
       const nothing = yield* get("/search?q=qqqqzzzz")

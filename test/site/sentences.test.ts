@@ -47,7 +47,7 @@ const proven = Effect.fnUntraced(function* (start: DateTime.Utc) {
     const morning = plus(start, { days: day })
     yield* moveTo(morning)
     const deadline = plus(morning, "20 hours")
-    const asked = yield* newChallenge({
+    const challenge = yield* newChallenge({
       open_price: 2400,
       dead_zone_pct: 0.3,
       deadline,
@@ -56,9 +56,9 @@ const proven = Effect.fnUntraced(function* (start: DateTime.Utc) {
     const [right, wrong, close] =
       day % 2 === 0 ? (["bullish", "bearish", 2430] as const) : (["bearish", "bullish", 2370] as const)
     yield* references.predictDue
-    yield* predict(sage, asked, { direction: right, confidence: 1 })
-    if (day >= lateDays) yield* predict(twin, asked, { direction: right, confidence: 1 })
-    yield* predict(boaster, asked, { direction: wrong, confidence: 1 })
+    yield* predict(sage, challenge, { direction: right, confidence: 1 })
+    if (day >= lateDays) yield* predict(twin, challenge, { direction: right, confidence: 1 })
+    yield* predict(boaster, challenge, { direction: wrong, confidence: 1 })
     yield* moveTo(deadline)
     yield* importQuotes("GC", [[deadline, close]])
     yield* scoring.settleDue

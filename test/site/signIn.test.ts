@@ -259,7 +259,7 @@ layer(testServer())("The account page", (it) => {
       const { account, agent } = yield* owner("ada@example.org", "Of Ada")
       const { agent: other } = yield* owner("eve@example.org", "Of Eve")
       const text = textOf(account)
-      for (const said of ["Of Ada", "Active", agent.agentId, "ada@example.org"]) assert.include(text, said)
+      for (const words of ["Of Ada", "Active", agent.agentId, "ada@example.org"]) assert.include(text, words)
       assert.notInclude(text, other.agentId)
     })
   )

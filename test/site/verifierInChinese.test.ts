@@ -24,14 +24,14 @@ describe("The verifier's sentences", () => {
     const texts = readdirSync(folder).flatMap(textsIn)
     assert.isAbove(texts.length, 120)
     for (const text of texts) {
-      const said = text
+      const english = text
         .replaceAll("${what}", "The entry")
         .replaceAll("${observed}", "Observed at")
         .replaceAll(/\$\{[^}]*\}/g, "x1")
-      const chinese = inChinese(said)
-      assert.notStrictEqual(chinese, said)
-      assert.notMatch(chinese, latin, said)
-      assert.notMatch(chinese, /\{\d\}|undefined/, said)
+      const chinese = inChinese(english)
+      assert.notStrictEqual(chinese, english)
+      assert.notMatch(chinese, latin, english)
+      assert.notMatch(chinese, /\{\d\}|undefined/, english)
     }
   })
 

@@ -39,7 +39,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
         await page.getByRole("link", { name: "Check Ada's prediction in the browser" }).click()
         const outcome = await outcomeOf(page)
         assert.include(outcome, "The proof holds.")
-        for (const said of [ada, challenge.id, "bullish", "0.875"]) assert.include(outcome, said, outcome)
+        for (const words of [ada, challenge.id, "bullish", "0.875"]) assert.include(outcome, words, outcome)
         assert.strictEqual(await page.locator("#outcome li .badge.success").count(), 4)
         assert.isTrue(await page.locator("#outcome").evaluate((found) => found === document.activeElement))
       })
@@ -75,8 +75,8 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
         const ownWords = (page: string) => page.replaceAll(challenge.question, "")
         await page.goto(`/verify?proof=/api/v1/log/proof/${right.commit}&lang=zh`)
         const found = await outcomeOf(page)
-        for (const said of ["证明成立。", "核对结果", "日志头已签名", "通过", "收到时间", challenge.id]) {
-          assert.include(found, said, found)
+        for (const words of ["证明成立。", "核对结果", "日志头已签名", "通过", "收到时间", challenge.id]) {
+          assert.include(found, words, found)
         }
         assert.notMatch(ownWords(found), sentence)
         await page.getByLabel("证明", { exact: true }).fill(changedAt(text, text.length - 20))
@@ -224,8 +224,8 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
     Effect.gen(function* () {
       yield* completeLog
       const { does, page } = yield* reader()
-      const asked: Array<string> = []
-      page.on("request", (request) => void asked.push(request.url()))
+      const addresses: Array<string> = []
+      page.on("request", (request) => void addresses.push(request.url()))
       const { url } = yield* TestServer
       yield* does(async () => {
         for (const proof of [
@@ -240,7 +240,9 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
         }
       })
       assert.isTrue(
-        asked.every((address) => address.startsWith(`${url}/verify`) || address.startsWith(`${url}/assets/`))
+        addresses.every(
+          (address) => address.startsWith(`${url}/verify`) || address.startsWith(`${url}/assets/`)
+        )
       )
     }).pipe(Effect.scoped)
   )

@@ -55,10 +55,10 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("Authors of co
       // The most liked comments come first, if there are more than fit.
       assert.notInclude(textOf(yield* get(page)), "Most liked")
       const others = yield* claimedAgents(4)
-      const said = yield* Effect.forEach(others, (other, index) =>
+      const comments = yield* Effect.forEach(others, (other, index) =>
         comment(other, event, { content: `Word ${index}` })
       )
-      yield* like(ada, { comment_id: said[1]?.comment_id ?? "" })
+      yield* like(ada, { comment_id: comments[1]?.comment_id ?? "" })
       assert.match(textOf(yield* get(page)), /Most liked .* 1 like Word 1 Replies What agents say/)
     })
   )

@@ -222,8 +222,8 @@ export const messagesPath = "/api/v1/llm/v1/messages"
 
 const hello = [{ role: "user", content: "Hello" }]
 
-export const chat = (key: string, body: object, asked: RequestOptions = {}) =>
-  post(chatPath, { token: key, json: { messages: hello, ...body }, ...asked })
+export const chat = (key: string, body: object, options: RequestOptions = {}) =>
+  post(chatPath, { token: key, json: { messages: hello, ...body }, ...options })
 
 export const message = (key: string, body: object) =>
   post(messagesPath, {
@@ -232,8 +232,8 @@ export const message = (key: string, body: object) =>
   })
 
 /** Lets the test's time pass like real time, or this many times faster, for providers that hang and for pauses. */
-export const inTime = <A, E, R>(asked: Effect.Effect<A, E, R>, times = 1): Effect.Effect<A, E, R> =>
-  passing(asked, 20 * times, 20)
+export const inTime = <A, E, R>(effect: Effect.Effect<A, E, R>, times = 1): Effect.Effect<A, E, R> =>
+  passing(effect, 20 * times, 20)
 
 /** The newest call of this key; undefined without one. */
 export const newestCall = (key: string) =>

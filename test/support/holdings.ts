@@ -100,12 +100,12 @@ export const lackingIn = Effect.fnUntraced(function* <E, R>(
     Effect.flatMap(read(path), Schema.decodeUnknownEffect(Schema.fromJsonString(schema)))
 
   const { items } = yield* json(Board, "/api/v1/eval/leaderboard?order=skill&limit=200")
-  const said: Array<Prediction> = []
+  const predictions: Array<Prediction> = []
   for (const { id } of yield* challengesIn(read, "resolved", maxChallenges)) {
     const results = yield* json(Results, `/api/v1/eval/challenges/${id}/results?limit=200`)
-    said.push(...results.predictions)
+    predictions.push(...results.predictions)
   }
   const without = <A>(rules: Readonly<Record<string, (each: A) => boolean>>, of: ReadonlyArray<A>) =>
     Object.entries(rules).flatMap(([name, rule]) => (of.some(rule) ? [] : [name]))
-  return [...without(boards, items), ...without(answers, said)]
+  return [...without(boards, items), ...without(answers, predictions)]
 })

@@ -60,7 +60,7 @@ const player = Effect.fnUntraced(function* (
     const credit = yield* Random.choice(accounts.filter((account) => account !== debit))
     return transfer({ kind, debit, credit, amount: yield* amount })
   })
-  const asked = Effect.gen(function* () {
+  const nextTransfers = Effect.gen(function* () {
     const play = yield* Random.choice(plays)
     const pending = shared.pendings[yield* Random.nextIntBetween(0, Math.max(1, shared.pendings.length))]
     const earlier = shared.recorded[yield* Random.nextIntBetween(0, Math.max(1, shared.recorded.length))]
@@ -81,7 +81,7 @@ const player = Effect.fnUntraced(function* (
     return [yield* fresh("post")]
   })
   for (let turn = 0; turn < turns; turn++) {
-    const transfers = yield* asked
+    const transfers = yield* nextTransfers
     const outcome = yield* Effect.result(record(...transfers))
     if (Result.isFailure(outcome)) {
       const rule = ruleOf(outcome.failure)

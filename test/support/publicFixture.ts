@@ -149,7 +149,7 @@ export const publicFixture = Effect.gen(function* () {
 
   const now = plus(monday, { days: days })
   yield* moveTo(now)
-  const asked = { deadline: plus(now, "5 hours"), resolve_at: plus(now, "30 hours") }
+  const times = { deadline: plus(now, "5 hours"), resolve_at: plus(now, "30 hours") }
   const [opec] = yield* events.importAll([
     {
       event_id: EventId.make("opec"),
@@ -170,9 +170,9 @@ export const publicFixture = Effect.gen(function* () {
   for (const agent of agents.slice(1)) yield* like(agent, thread)
   yield* comment(newcomer, event, { content: "m".repeat(4000) })
   yield* comment(agents[1] ?? first, event, { content: "أعتقد أن السعر سيرتفع <b>غدا</b>." })
-  const open = yield* newChallenge({ ...asked, event_id: EventId.make("opec"), open_price: 2400 })
+  const open = yield* newChallenge({ ...times, event_id: EventId.make("opec"), open_price: 2400 })
   yield* predict(first, open, { confidence: 0.7 })
-  yield* newChallenge({ ...asked, question: `Will ${"x".repeat(200)} rise?`, open_price: 2400 })
+  yield* newChallenge({ ...times, question: `Will ${"x".repeat(200)} rise?`, open_price: 2400 })
 
   // Two of each: one stays open, and one ends now.
   const openMacro = yield* newMacro({ deadline: plus(now, "4 days"), unit: "%", reward_pool: 500 })

@@ -19,10 +19,10 @@ const rounds = 7
  * of each counts, so that neither pays for a garbage collection or for code that is not compiled yet.
  */
 export const costRatio = Effect.fnUntraced(function* (request: Request, other: Request) {
-  const cost = Effect.fnUntraced(function* (asked: Request) {
+  const cost = Effect.fnUntraced(function* (request: Request) {
     const before = process.cpuUsage()
-    yield* asked
-    yield* asked
+    yield* request
+    yield* request
     return microsecondsSince(before)
   })
   let [least, leastOfOther] = [Infinity, Infinity]

@@ -34,7 +34,7 @@ const agents = 8
 /** An agent revises its answer to each at most 50 times. */
 const challenges = 20
 
-const asked = async (url: string, method: string, token?: string, json?: unknown) => {
+const send = async (url: string, method: string, token?: string, json?: unknown) => {
   const response = await fetch(url, {
     method,
     headers: {
@@ -75,13 +75,13 @@ const load = Effect.fnUntraced(function* (
   let sent = 0
   const agent = async (id: string) => {
     const credentials = { grant_type: "client_credentials", agent_id: id, client_secret: secret }
-    const { body } = await asked(`${url}/api/v1/agent/auth/token`, "POST", undefined, credentials)
+    const { body } = await send(`${url}/api/v1/agent/auth/token`, "POST", undefined, credentials)
     const token = String(member(body, "access_token"))
     while (!isOver(sent)) {
       const { json, method, path } = callAt(sent, challengeIds)
       sent += 1
       try {
-        const answer = await asked(url + path, method, token, json)
+        const answer = await send(url + path, method, token, json)
         if (answer.status >= 400)
           failures.push(`${method} ${path}: ${answer.status} ${answer.text.slice(0, 200)}`)
         else if (method === "POST") commits.push(String(member(answer.body, "receipt", "commit")))

@@ -41,12 +41,12 @@ const wordsOf = (text: string): ReadonlyArray<string> => text.toLowerCase().matc
 
 /** The figure from the two numbers nearest to words of the question. */
 const figureOf = (facts: string, question: string): string => {
-  const asked = new Set(wordsOf(question))
+  const words = new Set(wordsOf(question))
   const [one, other] = [...facts.matchAll(/\d[\d ]*(?:\.\d+)?/g)]
     .map(({ 0: written, index }) => ({
       value: Number(written.replaceAll(" ", "")),
       index,
-      near: wordsOf(facts.slice(Math.max(0, index - 70), index + 50)).filter((word) => asked.has(word)).length
+      near: wordsOf(facts.slice(Math.max(0, index - 70), index + 50)).filter((word) => words.has(word)).length
     }))
     .sort((a, b) => b.near - a.near || a.index - b.index)
   return String(Number(operationFor(question)(one?.value ?? 1, other?.value ?? 1).toPrecision(4)))

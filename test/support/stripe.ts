@@ -21,7 +21,7 @@ export const packages = [
 export const [small, large, uneven] = packages.map(packageName)
 
 /** A requested session, as the form fields that the library sends. */
-export interface AskedSession {
+export interface BegunSession {
   readonly idempotencyKey: string
   readonly fields: Readonly<Record<string, string>>
   readonly sessionId: string
@@ -35,7 +35,7 @@ export class StripeServer extends Context.Service<
     readonly url: URL
     /** The same server by another name of loopback, so that to a browser its pages are another site's. */
     readonly checkoutOrigin: string
-    readonly asked: ReadonlyArray<AskedSession>
+    readonly sessions: ReadonlyArray<BegunSession>
     /** Checkouts that were looked up, oldest first. */
     readonly lookedUp: ReadonlyArray<string>
     /** Sets the state of a checkout that a look-up returns. */
@@ -56,7 +56,7 @@ const errorOf = (type: string, message: string) => ({ error: { type, message } }
 export const stripeServer = Layer.effect(
   StripeServer,
   Effect.gen(function* () {
-    const asked: Array<AskedSession> = []
+    const sessions: Array<BegunSession> = []
     const answers = new Map<string, { readonly body: string; readonly answer: unknown }>()
     const lookedUp: Array<string> = []
     const states = new Map<string, EventObject>()
@@ -76,11 +76,11 @@ export const stripeServer = Layer.effect(
           ? [200, earlier.answer]
           : [400, errorOf("idempotency_error", "Keys can only be used with the same parameters.")]
       }
-      const sessionId = `cs_test_${asked.length + 1}_${key.slice(-12)}`
+      const sessionId = `cs_test_${sessions.length + 1}_${key.slice(-12)}`
       const origin = mood === "leads elsewhere" ? "https://evil.example" : checkoutOrigin()
       const answer = { id: sessionId, object: "checkout.session", url: `${origin}/c/pay/${sessionId}` }
       answers.set(key, { body, answer })
-      asked.push({ idempotencyKey: key, fields: Object.fromEntries(new URLSearchParams(body)), sessionId })
+      sessions.push({ idempotencyKey: key, fields: Object.fromEntries(new URLSearchParams(body)), sessionId })
       return [200, answer]
     }
 
@@ -109,7 +109,7 @@ export const stripeServer = Layer.effect(
 
     /** The payment page, as far as buyers need it: one link, which leads back. */
     const paymentPage = (path: string): string => {
-      const session = asked.find(({ sessionId }) => path === `/c/pay/${sessionId}`)
+      const session = sessions.find(({ sessionId }) => path === `/c/pay/${sessionId}`)
       return `<!doctype html><title>Pay</title><a href="${session?.fields["success_url"]}">I have paid</a>`
     }
 
@@ -140,7 +140,7 @@ export const stripeServer = Layer.effect(
     return {
       url: new URL(`http://127.0.0.1:${portOf()}`),
       checkoutOrigin: checkoutOrigin(),
-      asked,
+      sessions,
       lookedUp,
       become: (session, state) => states.set(String(session["id"]), { ...session, ...state }),
       behave: (next) => {
@@ -219,12 +219,13 @@ export const begun = Effect.fnUntraced(function* (
   name: string = small ?? "",
   key: string = crypto.randomUUID()
 ) {
-  const { asked } = yield* StripeServer
+  const { sessions } = yield* StripeServer
   const { operator } = yield* Operators.use((operators) => operators.account(owner))
   const { payAt, purchaseId } = yield* Payments.use((payments) =>
     payments.begin(operator, { package: name, key })
   )
-  const sessionId = asked.find(({ fields }) => fields["client_reference_id"] === purchaseId)?.sessionId ?? ""
+  const sessionId =
+    sessions.find(({ fields }) => fields["client_reference_id"] === purchaseId)?.sessionId ?? ""
   const price = packages.find((each) => packageName(each) === name)?.price ?? packages[0].price
   const metadata = { auspex_purchase: purchaseId }
   const paymentId = `pi_${purchaseId.slice(-12)}`

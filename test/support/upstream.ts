@@ -59,10 +59,10 @@ const chat = {
   }),
   delta: (model: string, delta: object, finish: string | null = null) =>
     chat.chunk(model, { choices: [{ index: 0, delta, finish_reason: finish }] }),
-  stream: (model: string, faults: Faults, asked: boolean): ReadonlyArray<string> => {
+  stream: (model: string, faults: Faults, wantsUsage: boolean): ReadonlyArray<string> => {
     if (faults["tools"] !== undefined) return chatTools
     const told = chat.chunk(model, { choices: [], usage: chat.usage })
-    const reports = asked && faults["nousage"] === undefined ? [told] : []
+    const reports = wantsUsage && faults["nousage"] === undefined ? [told] : []
     return [
       chat.delta(model, { role: "assistant", content: "" }),
       ...(faults["wordless"] === undefined ? words : []).map((word) => chat.delta(model, { content: word })),

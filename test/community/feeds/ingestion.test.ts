@@ -44,13 +44,13 @@ const source = (url: string, more: Partial<FeedSource> = {}): FeedSource => ({
 
 /** Feeds that answer by a script, and record their requests. */
 const scripted = (script: Readonly<Record<string, ReadonlyArray<FeedAnswer | string>>>) => {
-  const asked: Array<readonly [url: string, validators: Validators]> = []
+  const fetched: Array<readonly [url: string, validators: Validators]> = []
   const turns = new Map<string, number>()
   return {
-    asked,
+    fetched,
     fetch: (url: string, validators: Validators) =>
       Effect.suspend(() => {
-        asked.push([url, validators])
+        fetched.push([url, validators])
         const turn = turns.get(url) ?? 0
         turns.set(url, turn + 1)
         const answers = script[url] ?? []
@@ -145,11 +145,11 @@ layer(testServices())("A feed", (it) => {
         quick.fetch
       )
       yield* second.ingestDue
-      assert.lengthOf(quick.asked, 6)
+      assert.lengthOf(quick.fetched, 6)
       yield* release.open
       yield* Fiber.join(asking)
       assert.sameMembers(
-        [...slow.asked, ...quick.asked].map(([url]) => url),
+        [...slow.fetched, ...quick.fetched].map(([url]) => url),
         urls
       )
     })
@@ -164,7 +164,7 @@ layer(testServices())("A feed", (it) => {
       const same = item({ title: "No guid", link: "https://a.example/1?utm_medium=x" })
       const elsewhere = item({ title: "On another feed", link: "https://a.example/1", guid: "g1" })
       const fresh = item({ title: "Second", link: "https://a.example/2", guid: "g3" })
-      const { asked, fetch } = scripted({
+      const { fetched, fetch } = scripted({
         [one]: [
           changed(rss(first), { etag: '"v1"', last_modified: "then" }),
           { changed: false },
@@ -177,12 +177,12 @@ layer(testServices())("A feed", (it) => {
       const before = yield* titles
       yield* feeds.ingestDue
       yield* feeds.ingestDue
-      assert.lengthOf(asked, 2)
+      assert.lengthOf(fetched, 2)
       for (const _ of times(3, String)) {
         yield* TestClock.adjust("5 minutes")
         yield* feeds.ingestDue
       }
-      const ofOne = asked.filter(([url]) => url === one).map(([, validators]) => validators)
+      const ofOne = fetched.filter(([url]) => url === one).map(([, validators]) => validators)
       assert.deepStrictEqual(ofOne, [
         { etag: null, last_modified: null },
         { etag: '"v1"', last_modified: "then" },
@@ -372,7 +372,7 @@ layer(testServices())("A feed", (it) => {
       const shared = rss(
         ...times(5, (index) => item({ title: `Shared ${index}`, link: `https://x.example/${index}` }))
       )
-      const { asked, fetch } = scripted(Object.fromEntries(urls.map((url) => [url, [changed(shared)]])))
+      const { fetched, fetch } = scripted(Object.fromEntries(urls.map((url) => [url, [changed(shared)]])))
       const replicas = yield* Effect.forEach(times(4, String), () =>
         make(
           urls.map((url) => source(url)),
@@ -380,7 +380,7 @@ layer(testServices())("A feed", (it) => {
         )
       )
       yield* concurrently(replicas.map((feeds) => feeds.ingestDue))
-      assert.lengthOf(asked, urls.length)
+      assert.lengthOf(fetched, urls.length)
       const stored = yield* countOf(
         (sql) => sql`select count(*)::int as count from events where title like 'Shared %'`
       )
@@ -394,13 +394,13 @@ layer(testServices())("A feed", (it) => {
       const url = "https://lost.example/feed"
       const dead = yield* make([source(url)], () => Effect.die(new Error("the process is gone")))
       yield* dead.ingestDue
-      const { asked, fetch } = scripted({ [url]: [{ changed: false }] })
+      const { fetched, fetch } = scripted({ [url]: [{ changed: false }] })
       const feeds = yield* make([source(url)], fetch)
       yield* feeds.ingestDue
-      assert.lengthOf(asked, 0)
+      assert.lengthOf(fetched, 0)
       yield* TestClock.adjust("2 minutes")
       yield* feeds.ingestDue
-      assert.lengthOf(asked, 1)
+      assert.lengthOf(fetched, 1)
     })
   )
 

@@ -191,7 +191,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   // A comment of the agent with replies, and a comment with a reply of another agent, which it may like.
   const discussion = yield* Discussion
   const newsId = EventId.make(eventId)
-  const said = (agentId: AgentId, parent?: string) =>
+  const comment = (agentId: AgentId, parent?: string) =>
     Effect.orDie(
       discussion.post(agentId, {
         news_id: newsId,
@@ -204,11 +204,11 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
     yield* Effect.orDie(social.follow(agent.agent_id, followed))
     yield* Effect.orDie(social.follow(followed, agent.agent_id))
   }
-  const theirs = yield* said(rival.agent_id)
-  const theirReply = yield* said(rival.agent_id, theirs.comment_id)
-  yield* said(keyed.agent_id)
-  const own = yield* said(agent.agent_id)
-  for (let n = 0; n < 4; n++) yield* said(agent.agent_id, own.comment_id)
+  const theirs = yield* comment(rival.agent_id)
+  const theirReply = yield* comment(rival.agent_id, theirs.comment_id)
+  yield* comment(keyed.agent_id)
+  const own = yield* comment(agent.agent_id)
+  for (let n = 0; n < 4; n++) yield* comment(agent.agent_id, own.comment_id)
 
   // Three settled challenges of yesterday: an agent predicted them in time, and sent a paper-trade signal later.
   const yesterday = hoursFromNow(-24)
@@ -332,8 +332,8 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   }
   yield* send(subscribe)
   yield* send({ ...subscribe, target: "/api/v1/agent/prediction-scope/ETH" })
-  const asked = yield* priceEventOf(hoursFromNow(48))
-  for (const path of [`challenges/${open.id}`, `price-events/challenges/${asked.id}`]) {
+  const priceEvent = yield* priceEventOf(hoursFromNow(48))
+  for (const path of [`challenges/${open.id}`, `price-events/challenges/${priceEvent.id}`]) {
     const first = { direction: "bullish", confidence: 0.5 }
     yield* post(Schema.Unknown, `/api/v1/eval/${path}/predict`, first, bearer(access_token))
   }
@@ -454,7 +454,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
       Effect.map(priceEventOf(hoursFromNow(48)), ({ id }) =>
         sample({ params: { challenge_id: id }, without })
       ),
-      always({ params: { challenge_id: asked.id }, hints: { is_revision: true }, without })
+      always({ params: { challenge_id: priceEvent.id }, hints: { is_revision: true }, without })
     ],
     "admin.createPriceEvent": [
       always({

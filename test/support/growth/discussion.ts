@@ -78,11 +78,11 @@ export const discussionReads = Effect.fnUntraced(function* (size: Size, add: Add
     item("replies", hotComment, `parent_id = '${hotComment}'`, "id desc")
   )
   yield* add("/events/:event_id", "", () => Events.use((events) => events.get(hotEvent)))
-  for (const [asked, agent] of [
+  for (const [variant, agent] of [
     ["the busiest agent", AgentId.make(agentId(0))],
     ["an ordinary agent", ordinary]
   ] as const) {
-    yield* add("/agent/news/:news_id/interaction-context", asked, () =>
+    yield* add("/agent/news/:news_id/interaction-context", variant, () =>
       Discussion.use((discussion) =>
         discussion.interactionContext({ agentId: agent, scopes: new Set(defaultScopes) }, hotEvent)
       )

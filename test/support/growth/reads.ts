@@ -83,7 +83,7 @@ export type Reading = Effect.Effect<
 export interface Read {
   /** The route as the API names it: `GET /api/v1/eval/challenges`; a page's path if only pages read it. */
   readonly route: string
-  readonly asked: string
+  readonly variant: string
   readonly page: string
   readonly run: Reading
 }
@@ -94,15 +94,15 @@ export interface Deep extends Item {
 }
 
 /** The name of a read in messages and tables. */
-export const titleOf = ({ asked, page, route }: Read): string =>
-  [route.replace(/^GET \/api\/v1/, ""), asked, page === "first" ? "" : `${page} page`]
+export const titleOf = ({ variant, page, route }: Read): string =>
+  [route.replace(/^GET \/api\/v1/, ""), variant, page === "first" ? "" : `${page} page`]
     .filter((part) => part !== "")
     .join(", ")
 
 /** Adds a read of this path: its first page, and those that begin further down. */
 export type Add = (
   route: string,
-  asked: string,
+  variant: string,
   run: (page: Page) => Reading,
   ...deeper: ReadonlyArray<Deep>
 ) => Effect.Effect<void, unknown, SqlClient.SqlClient>
@@ -113,10 +113,10 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   const [agent, other] = [AgentId.make(busiest), AgentId.make(ordinary)]
   const reads: Array<Read> = []
 
-  const listed: Add = Effect.fnUntraced(function* (route, asked, run, ...deeper) {
-    reads.push({ route: `GET ${route}`, asked, page: "first", run: run(firstPage) })
+  const listed: Add = Effect.fnUntraced(function* (route, variant, run, ...deeper) {
+    reads.push({ route: `GET ${route}`, variant, page: "first", run: run(firstPage) })
     for (const deep of deeper) {
-      reads.push({ route: `GET ${route}`, asked, page: deep.page, run: run(yield* pageAfter(deep)) })
+      reads.push({ route: `GET ${route}`, variant, page: deep.page, run: run(yield* pageAfter(deep)) })
     }
   })
   const add: Add = (route, ...read) => listed(`/api/v1${route}`, ...read)
@@ -128,10 +128,10 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     key: `select to_json(id::text) from (select id from ${from} order by id offset ${fromTheEnd} limit 1) as k`
   })
 
-  const challenges = (asked: string, filter: ChallengeFilter, condition?: string) =>
+  const challenges = (variant: string, filter: ChallengeFilter, condition?: string) =>
     add(
       "/eval/challenges",
-      asked,
+      variant,
       (page) => Arenas.use((arenas) => arenas.list("directional", filter, page)),
       ...(condition === undefined ? [] : [last("challenges", `challenges where ${condition}`)])
     )
@@ -174,10 +174,10 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     Pools.use((service) => service.odds(pool))
   )
 
-  const open = (asked: string, filter: QuestionFilter, ...deeper: ReadonlyArray<Deep>) =>
+  const open = (variant: string, filter: QuestionFilter, ...deeper: ReadonlyArray<Deep>) =>
     add(
       "/eval/open",
-      asked,
+      variant,
       (page) => OpenQuestions.use((questions) => questions.list(filter, page, agent)),
       ...deeper
     )
@@ -200,10 +200,10 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   )
 
   yield* add("/eval/challenges/:challenge_id", "", () => Arenas.use((arenas) => arenas.get(hot)))
-  const results = (asked: string, id: string, ...deeper: ReadonlyArray<Deep>) =>
+  const results = (variant: string, id: string, ...deeper: ReadonlyArray<Deep>) =>
     add(
       "/eval/challenges/:challenge_id/results",
-      asked,
+      variant,
       (page) => Arenas.use((arenas) => arenas.results(id, page)),
       ...deeper
     )
@@ -252,10 +252,10 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
 
   const ofAgent = (list: string, id: string, which?: string) =>
     last(list, `predictions where agent_id = '${id}'`, which)
-  const scorecard = (asked: string, id: string, ...deeper: ReadonlyArray<Deep>) =>
+  const scorecard = (variant: string, id: string, ...deeper: ReadonlyArray<Deep>) =>
     add(
       "/eval/agents/:agent_id/scorecard",
-      asked,
+      variant,
       (page) => Scoring.use((scoring) => scoring.scorecard(id, page)),
       ...deeper
     )
@@ -279,10 +279,10 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
                                    'id', id)
             from events where ${condition} order by published_at, id offset ${fromTheEnd} limit 1`
   })
-  const events = (asked: string, filter: EventFilter, condition?: string) =>
+  const events = (variant: string, filter: EventFilter, condition?: string) =>
     add(
       "/events",
-      asked,
+      variant,
       (page) => Events.use((service) => service.list(filter, page)),
       ...(condition === undefined ? [] : [oldest(condition)])
     )
@@ -347,10 +347,10 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     (page) => Arenas.use((arenas) => arenas.paperSignals(agent, hot, page)),
     last("paper signals", `paper_signals where agent_id = '${busiest}'`, hot)
   )
-  const own = (asked: string, id: AgentId, ...deeper: ReadonlyArray<Deep>) =>
+  const own = (variant: string, id: AgentId, ...deeper: ReadonlyArray<Deep>) =>
     add(
       "/agent/predictions",
-      asked,
+      variant,
       (page) => Arenas.use((arenas) => arenas.ownPredictions(id, page)),
       ...deeper
     )
@@ -371,16 +371,16 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     return String(row?.[0])
   })
   const [revealed, hidden] = [yield* commitOf(hot), yield* commitOf(hotOpen)]
-  const addLog = (route: string, asked: string, run: Reading) =>
-    reads.push({ route: `GET ${route}`, asked, page: "first", run })
-  const log = (route: string, asked: string, read: (log: TransparencyLog["Service"]) => Reading) =>
-    addLog(route, asked, TransparencyLog.use(read))
-  for (const [asked, commit] of [
+  const addLog = (route: string, variant: string, run: Reading) =>
+    reads.push({ route: `GET ${route}`, variant, page: "first", run })
+  const log = (route: string, variant: string, read: (log: TransparencyLog["Service"]) => Reading) =>
+    addLog(route, variant, TransparencyLog.use(read))
+  for (const [variant, commit] of [
     ["settled", revealed],
     ["open", hidden]
   ] as const) {
-    log("/api/v1/log/entries/:commit", asked, (service) => service.entryOf(commit))
-    log("/api/v1/log/proof/:commit", asked, (service) => service.proofOf(commit))
+    log("/api/v1/log/entries/:commit", variant, (service) => service.entryOf(commit))
+    log("/api/v1/log/proof/:commit", variant, (service) => service.proofOf(commit))
   }
   log("/api/v1/log/proof/:commit", "unknown", (service) => Effect.flip(service.proofOf("0".repeat(64))))
   log("/api/v1/log/settlement/:challenge_id", "", (service) => service.settlementProof(hot))
@@ -396,13 +396,13 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   const stamped = Witnesses.use((service) => service.timeStamp(1))
   addLog("/log/timestamp/:size", "", stamped)
   addLog("/log/timestamp/:size/text", "", stamped)
-  for (const [asked, before] of [
+  for (const [variant, before] of [
     ["newest", Option.none()],
     ["older", Option.some(10_000)]
   ] as const) {
     addLog(
       "/log/timestamps",
-      asked,
+      variant,
       Witnesses.use((service) => service.timeStamped(before))
     )
   }
@@ -414,17 +414,17 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     (page) => AdminAudit.use((audit) => audit.list(page)),
     last("audit", "audit_log")
   )
-  const page = (route: string, asked: string, run: Reading, which = "first") =>
-    reads.push({ route: `GET ${route}`, asked, page: which, run })
-  const directory = Effect.fnUntraced(function* (asked: string, filter: ListFilter, from?: string) {
+  const page = (route: string, variant: string, run: Reading, which = "first") =>
+    reads.push({ route: `GET ${route}`, variant, page: which, run })
+  const directory = Effect.fnUntraced(function* (variant: string, filter: ListFilter, from?: string) {
     const list = (wanted: Page) => Arenas.use((arenas) => arenas.listSummaries(filter, wanted))
-    page("/challenges", asked, list(firstPage))
+    page("/challenges", variant, list(firstPage))
     if (from === undefined) return
     const key = `select json_build_object('deadline', to_char(deadline at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'id', id)
       from (select deadline, id from challenges where ${from} order by id offset ${fromTheEnd} limit 1) as k`
     page(
       "/challenges",
-      asked,
+      variant,
       list(yield* pageAfter({ list: "all challenges", which: filter.status, key })),
       "last"
     )
@@ -466,13 +466,13 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     Arenas.use((arenas) => arenas.listByEvent(EventId.make(event)))
   )
   const now = yield* DateTime.now
-  for (const [asked, days] of [
+  for (const [variant, days] of [
     ["prices of a day", 1],
     ["prices of a year", 365]
   ] as const) {
     page(
       "/challenges/:challenge_id",
-      asked,
+      variant,
       Charts.use((charts) => charts.prices("GC", DateTime.subtract(now, { days }), now))
     )
   }

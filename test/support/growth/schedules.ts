@@ -36,13 +36,13 @@ const quietly = Effect.provideService(References.MinimumLogLevel, "None")
 export const scheduleReads: ReadonlyArray<Read> = [
   {
     route: "schedules",
-    asked: "what is due",
+    variant: "what is due",
     page: "first",
     run: quietly(Schedules.use(({ makeDue }) => makeDue))
   },
   {
     route: "schedules",
-    asked: "the latest price",
+    variant: "the latest price",
     page: "first",
     run: Prices.use((prices) => prices.latest("GC"))
   }

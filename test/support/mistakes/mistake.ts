@@ -57,8 +57,8 @@ const makeWorld = Effect.gen(function* () {
   const other = yield* onboard()
   const event = yield* newEvent()
   const otherEvent = yield* newEvent()
-  const said = yield* comment(other.registered.agent_id, event)
-  const replied = yield* reply(other.registered.agent_id, said)
+  const posted = yield* comment(other.registered.agent_id, event)
+  const replied = yield* reply(other.registered.agent_id, posted)
   return new Map(
     Object.entries({
       "closed gold": closedGold.id,
@@ -71,7 +71,7 @@ const makeWorld = Effect.gen(function* () {
       count: count.id,
       event: event.event_id,
       "other event": otherEvent.event_id,
-      comment: said.comment_id,
+      comment: posted.comment_id,
       reply: replied.comment_id,
       other: other.agentId
     })
@@ -122,7 +122,7 @@ const made = ({ as, body, headers, json, method = "POST", path }: Call, world: W
 }
 
 /** The text of an answer: of a rejection its texts, otherwise the whole. */
-const said = ({ json, status, text }: Answer): string => {
+const textOf = ({ json, status, text }: Answer): string => {
   if (status < 400) return text
   const errors = Array.isArray(json["errors"]) ? json["errors"] : []
   return [json["detail"], json["hint"], ...errors.map((each) => member(each, "message"))].join(" ")
@@ -140,7 +140,7 @@ const faultOf = Effect.fnUntraced(function* (mistake: Mistake, shared: World) {
     if (before.status >= 300) return { name, before: before.text }
   }
   const answer = yield* made(mistake, world)
-  const lacking = tells.filter((told) => !said(answer).includes(filled(told, world)))
+  const lacking = tells.filter((told) => !textOf(answer).includes(filled(told, world)))
   if (
     answer.status !== status ||
     answer.json["code"] !== code ||

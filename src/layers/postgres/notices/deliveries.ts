@@ -231,7 +231,7 @@ export const make = Effect.fnUntraced(function* (
       const at = yield* boundNow(sql)
       const now = timestamp(at)
       // A longer pause comes from a clock that was ahead.
-      const atMost = timestamp(DateTime.addDuration(at, maxRest))
+      const atMost = timestamp(DateTime.addDuration(at, rests.max))
       const own = (type: string) => ({
         source: sql`batch n cross join hooked r`,
         agentId: "r.agent_id",
