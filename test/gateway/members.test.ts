@@ -137,11 +137,11 @@ layer(gatewayServer(models))("A call", (it) => {
           const { north, south } = yield* Providers
           const before = north.received.length + south.received.length
           const name = `${model}${isReported ? "-slow" : "-slow-uncounted"}`
-          const asked = yield* Effect.forkChild(
+          const call = yield* Effect.forkChild(
             post(gatewayPaths[dialect], { token: key, json: { model: name, ...prompts[dialect] } })
           )
           yield* until(() => north.received.length + south.received.length > before)
-          yield* Fiber.interrupt(asked)
+          yield* Fiber.interrupt(call)
           const item = yield* settledCall(key)
           assert.deepInclude(item, { status: 499, error: "client_left", estimated: !isReported })
           const [prompt, completion] = [member(item, "prompt_tokens"), member(item, "completion_tokens")]
