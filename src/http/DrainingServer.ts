@@ -24,10 +24,10 @@ const maxQueued = 100
 const maxUnread = 1024 * 1024
 
 export type ClosedFor =
-  /** Too many connections, in total or of one address. */
+  /** There are too many connections, in total or of one address. */
   | "connections"
   | "address"
-  /** Too many requests queued on one connection. */
+  /** Too many requests are queued on one connection. */
   | "pipelining"
   /** The client does not read its answers. */
   | "unread"

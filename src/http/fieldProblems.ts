@@ -55,46 +55,46 @@ export const detailOf = (errors: ReadonlyArray<FieldProblem>): string =>
     .join("; ")
     .slice(0, maxDetail)
 
-/** `words` are the permitted values, where the schema permits only some. */
-type Tell = (path: Path, message: string, words?: ReadonlyArray<string>) => void
+/** Receives a problem. `words` are the permitted values if the schema permits only some. */
+type Report = (path: Path, message: string, words?: ReadonlyArray<string>) => void
 
 /** `message` is the message of the enclosing check; it applies to everything inside. */
-const collect = (issue: SchemaIssue.Issue, path: Path, message: string | undefined, tell: Tell): void => {
+const collect = (issue: SchemaIssue.Issue, path: Path, message: string | undefined, report: Report): void => {
   switch (issue._tag) {
     case "Filter":
-      return collect(issue.issue, path, message ?? checkMessage(issue), tell)
+      return collect(issue.issue, path, message ?? checkMessage(issue), report)
     case "Encoding":
-      return collect(issue.issue, path, message, tell)
+      return collect(issue.issue, path, message, report)
     case "Pointer":
-      return collect(issue.issue, [...path, ...issue.path], message, tell)
+      return collect(issue.issue, [...path, ...issue.path], message, report)
     case "Composite":
       for (const each of issue.issues) {
         const missing = missingIn(issue.ast, each)
-        collect(each, path, message ?? missing, tell)
+        collect(each, path, message ?? missing, report)
       }
       return
     case "AnyOf":
       if (issue.issues.length === 0) {
-        return tell(
+        return report(
           path,
-          message ?? annotated(issue.ast.annotations) ?? expected(issue.ast),
+          message ?? annotatedMessage(issue.ast.annotations) ?? expected(issue.ast),
           wordsOf(issue.ast)
         )
       }
-      for (const each of issue.issues) collect(each, path, message, tell)
+      for (const each of issue.issues) collect(each, path, message, report)
       return
     case "InvalidType":
-      return tell(
+      return report(
         path,
-        message ?? annotated(issue.ast.annotations) ?? expected(issue.ast),
+        message ?? annotatedMessage(issue.ast.annotations) ?? expected(issue.ast),
         wordsOf(issue.ast)
       )
     default:
-      return tell(path, message ?? SchemaIssue.defaultLeafHook(issue))
+      return report(path, message ?? SchemaIssue.defaultLeafHook(issue))
   }
 }
 
-const annotated = (annotations: object | undefined): string | undefined =>
+const annotatedMessage = (annotations: object | undefined): string | undefined =>
   Predicate.hasProperty(annotations, "message") && typeof annotations.message === "string"
     ? annotations.message
     : undefined
@@ -127,7 +127,9 @@ const expected = (ast: SchemaAST.AST): string => {
 const alternatives = (ast: SchemaAST.AST): ReadonlyArray<string> => {
   const sent = ast.encoding?.at(-1)?.to
   if (sent !== undefined) return alternatives(sent)
-  const message = ast.checks?.map((check) => annotated(check.annotations)).find((each) => each !== undefined)
+  const message = ast.checks
+    ?.map((check) => annotatedMessage(check.annotations))
+    .find((each) => each !== undefined)
   if (message?.startsWith("Expected ") === true) return [message.slice("Expected ".length)]
   switch (ast._tag) {
     case "Union":

@@ -9,7 +9,7 @@ import { HttpApiSchema } from "effect/http-api"
 import { isUuid } from "../services/domain/ids.ts"
 import { Settings } from "../services/Settings.ts"
 import { chosenCoding, compressed } from "./compression.ts"
-import { SharedCache, HttpCaching, TellsAgents } from "./api/middleware.ts"
+import { SharedCache, HttpCaching, DiffersByAgent } from "./api/middleware.ts"
 import { namesOf, refusedParameters } from "./unknownFields.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
@@ -218,7 +218,7 @@ export const publicReads = Layer.effect(
     return HttpCaching.of(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const request = yield* HttpServerRequest.HttpServerRequest
-        const isForAgents = Context.get(endpoint.annotations, TellsAgents)
+        const isForAgents = Context.get(endpoint.annotations, DiffersByAgent)
         if (isForAgents && request.headers["authorization"] !== undefined) {
           return notModified(request, withEtag(yield* httpEffect, personal))
         }

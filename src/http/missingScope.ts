@@ -7,7 +7,7 @@ import { tokenPath } from "../services/Tokens.ts"
 import type { AgentId } from "../services/domain/ids.ts"
 import { MissingScope } from "./errors.ts"
 
-/** Fails with `MissingScope`. It reads the agent's scopes for the hint, which only rejected requests pay for. */
+/** Fails with `MissingScope`. Only rejected requests pay for the hint, which needs a read of the agent's scopes. */
 export const missingScope = Effect.fnUntraced(function* (
   registry: Registry["Service"],
   agentId: AgentId,

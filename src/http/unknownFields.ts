@@ -13,7 +13,7 @@ import type { FieldProblem } from "../services/domain/errors.ts"
 import { nearest } from "../services/domain/nearest.ts"
 import { detailOf } from "./fieldProblems.ts"
 import type { UnknownMember } from "./fieldProblems.ts"
-import { AlsoTaken, RefusedFields, RefusesUnknownFields } from "./api/middleware.ts"
+import { ExtraFields, RefusedFields, RefusesUnknownFields } from "./api/middleware.ts"
 
 /** The members and elements that a value may have. A shape with neither accepts everything. */
 interface Shape {
@@ -72,7 +72,7 @@ const shapes = new WeakMap<HttpApiEndpoint.Top, Shape>()
 const bodyShape = (endpoint: HttpApiEndpoint.Top): Shape => {
   const known = shapes.get(endpoint)
   if (known !== undefined) return known
-  const also = Context.get(endpoint.annotations, AlsoTaken).map((name): [string, Shape] => [name, {}])
+  const also = Context.get(endpoint.annotations, ExtraFields).map((name): [string, Shape] => [name, {}])
   const isEmpty = endpoint.payload.size === 0
   const shape = [...endpoint.payload.values()]
     .flatMap(({ schemas }) => schemas.map(({ ast }) => shapeOf(ast)))

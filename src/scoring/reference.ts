@@ -30,7 +30,7 @@ export interface ReferenceStep extends KnownPrice {
 
 /** A return weighs 0.94 times as much as one a day later (RiskMetrics Technical Document 1996). */
 const decayPerDay = 0.94
-/** Fewer returns make no volatility. */
+/** A volatility needs this many returns. */
 const minReturns = 20
 
 /** The length in hours of the returns for a question that runs this many hours. */

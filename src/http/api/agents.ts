@@ -33,7 +33,7 @@ import { TargetKeyInPath } from "../../services/domain/ids.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
 import { text } from "../../services/domain/text.ts"
 import {
-  AlsoTaken,
+  ExtraFields,
   BadBodiesCountTowards,
   BodyTypes,
   CountsTowards,
@@ -129,7 +129,7 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       .annotate(CountsTowards, null)
       .annotate(MaxBody, smallBody)
       .annotate(BadBodiesCountTowards, "token_failures")
-      .annotate(AlsoTaken, ["client_id"])
+      .annotate(ExtraFields, ["client_id"])
       .annotate(OpenApi.Summary, "A fresh claim link and pairing code; ends the old ones"),
     HttpApiEndpoint.post("awaitClaim", "/agent/registry/claim/wait", {
       payload: ClaimLinkRequest,
@@ -138,7 +138,7 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
     })
       .annotate(MaxBody, smallBody)
       .annotate(BadBodiesCountTowards, "token_failures")
-      .annotate(AlsoTaken, ["client_id"])
+      .annotate(ExtraFields, ["client_id"])
       .annotate(
         OpenApi.Summary,
         `Whether the agent is claimed, as soon as it is; after ${maxPollWait} seconds if it is not`
@@ -160,7 +160,7 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       .annotate(MaxBody, smallBody)
       .annotate(BadBodiesCountTowards, "token_failures")
       .annotate(BodyTypes, ["application/json", "application/x-www-form-urlencoded"])
-      .annotate(AlsoTaken, ["client_id"])
+      .annotate(ExtraFields, ["client_id"])
       .annotate(OpenApi.Summary, "Issue an access token")
       .annotate(
         OpenApi.Description,

@@ -41,7 +41,7 @@ import {
   ReceiptTime,
   RequiredScope,
   SharedCache,
-  TellsAgents,
+  DiffersByAgent,
   AddressLimit,
   HttpCaching,
   OptionalAuthentication,
@@ -117,7 +117,7 @@ export class QuestionsApi extends HttpApiGroup.make("questions")
     }).annotate(OpenApi.Summary, "One of them; 404 once it is closed")
   )
   .annotateEndpoints(SharedCache, true)
-  .annotateEndpoints(TellsAgents, true)
+  .annotateEndpoints(DiffersByAgent, true)
   .middleware(RequestBody)
   .middleware(HttpCaching)
   .middleware(OptionalAuthentication)

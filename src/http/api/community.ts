@@ -27,7 +27,7 @@ import {
   IdempotentRequest,
   HttpCaching,
   RequestBody,
-  SomeScopeOf,
+  RequiresOneScopeOf,
   idempotentRequestHeaders
 } from "./middleware.ts"
 import { TooManyRequestsResponse } from "../errors.ts"
@@ -90,7 +90,7 @@ export class DiscussionApi extends HttpApiGroup.make("discussion")
       error: [NotFound, ReplyToReply, ParentOfOtherEvent, TooManyRequestsResponse]
     })
       .annotate(CountsTowards, null)
-      .annotate(SomeScopeOf, ["comment:create", "comment:reply"])
+      .annotate(RequiresOneScopeOf, ["comment:create", "comment:reply"])
       .annotate(DecidedByBody, (body) => [needsOfPost(body)])
       .annotate(
         OpenApi.Summary,

@@ -24,7 +24,7 @@ import type { LimitName } from "../../services/Settings.ts"
 export class CurrentAgent extends Context.Service<CurrentAgent, Principal>()("auspex/http/CurrentAgent") {}
 
 /** The calling agent with its token's epoch, for services that owners may call, too. */
-export const asking = Effect.map(CurrentAgent, ({ agentId, epoch }) => ({
+export const callingAgent = Effect.map(CurrentAgent, ({ agentId, epoch }) => ({
   kind: "agent" as const,
   id: agentId,
   epoch
@@ -74,7 +74,7 @@ export class AdminAuthentication extends HttpApiMiddleware.Service<AdminAuthenti
 /** The time at which the whole body had been read. */
 export class ReceivedAt extends Context.Service<ReceivedAt, DateTime.Utc>()("auspex/http/ReceivedAt") {}
 
-/** Reads the body and stamps the request before authentication and limits wait for the database. Outermost. */
+/** Reads the body and stamps the request before authentication and limits wait for the database. It is the outermost middleware. */
 export class ReceiptTime extends HttpApiMiddleware.Service<ReceiptTime, { provides: ReceivedAt }>()(
   "auspex/http/ReceiptTime"
 ) {}
@@ -112,7 +112,7 @@ export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("auspe
   error: [InvalidRequest, PayloadTooLarge, UnsupportedMediaType]
 }) {}
 
-/** Carries out a request with an `Idempotency-Key` once, however often it is sent. Innermost. */
+/** Executes a request with an `Idempotency-Key` once, however often it is sent. It is the innermost middleware. */
 export class IdempotentRequest extends HttpApiMiddleware.Service<
   IdempotentRequest,
   { requires: CurrentAgent }
@@ -139,7 +139,7 @@ export class IdempotentRegistration extends HttpApiMiddleware.Service<Idempotent
 /** Shorter keys of two callers may be equal by chance. */
 export const minRegistrationKey = 16
 
-/** Long enough for a client that lost the answer to try again. */
+/** A client that lost the answer can send its registration again within this time. */
 export const registrationRetention = Duration.minutes(10)
 
 /** Names the right path when the id of a challenge is sent to the path of another type. */
@@ -175,7 +175,7 @@ export const RequiredScope = Context.Reference<Scope | undefined>("auspex/http/R
 })
 
 /** Scopes of which a token must hold one; the body decides which. */
-export const SomeScopeOf = Context.Reference<ReadonlyArray<Scope>>("auspex/http/SomeScopeOf", {
+export const RequiresOneScopeOf = Context.Reference<ReadonlyArray<Scope>>("auspex/http/RequiresOneScopeOf", {
   defaultValue: () => []
 })
 
@@ -206,7 +206,7 @@ export const BadBodiesCountTowards = Context.Reference<LimitName | null>(
   { defaultValue: () => null }
 )
 
-/** Enough for a form, for credentials, or for a registration. */
+/** The maximum size of a form, of credentials, or of a registration. */
 export const smallBody = ByteSize.kibibytes(16)
 
 /** The maximum size of an endpoint's body. */
@@ -231,7 +231,7 @@ export const RefusesUnknownFields = Context.Reference<boolean>("auspex/http/Refu
 })
 
 /** Fields that an endpoint accepts in addition to its schema. */
-export const AlsoTaken = Context.Reference<ReadonlyArray<string>>("auspex/http/AlsoTaken", {
+export const ExtraFields = Context.Reference<ReadonlyArray<string>>("auspex/http/ExtraFields", {
   defaultValue: () => []
 })
 
@@ -241,6 +241,6 @@ export const SharedCache = Context.Reference<boolean>("auspex/http/SharedCache",
 })
 
 /** The answer differs for an agent whose token was sent. */
-export const TellsAgents = Context.Reference<boolean>("auspex/http/TellsAgents", {
+export const DiffersByAgent = Context.Reference<boolean>("auspex/http/DiffersByAgent", {
   defaultValue: () => false
 })

@@ -12,7 +12,7 @@ import { Webhooks } from "../../services/Webhooks.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { unstored } from "../httpCaching.ts"
-import { asking, CurrentAgent } from "../api/middleware.ts"
+import { callingAgent, CurrentAgent } from "../api/middleware.ts"
 import { principalOf } from "../middleware/authentication.ts"
 
 /** The interval of signs of life on a stream. Proxies usually close a connection after a silent minute. */
@@ -233,20 +233,23 @@ const webhookHandlers = HttpApiBuilder.group(
     const webhooks = yield* Webhooks
     return handlers.handleAll({
       create: ({ payload }) =>
-        Effect.flatMap(asking, (agent) => webhooks.create(agent, payload)).pipe(Effect.map(unstored)),
-      list: () => Effect.flatMap(asking, webhooks.list).pipe(Effect.map((items) => ({ items }))),
+        Effect.flatMap(callingAgent, (agent) => webhooks.create(agent, payload)).pipe(Effect.map(unstored)),
+      list: () => Effect.flatMap(callingAgent, webhooks.list).pipe(Effect.map((items) => ({ items }))),
       update: ({ params, payload }) =>
-        Effect.flatMap(asking, (agent) => webhooks.update(agent, params.webhook_id, payload)),
-      remove: ({ params }) => Effect.flatMap(asking, (agent) => webhooks.remove(agent, params.webhook_id)),
+        Effect.flatMap(callingAgent, (agent) => webhooks.update(agent, params.webhook_id, payload)),
+      remove: ({ params }) =>
+        Effect.flatMap(callingAgent, (agent) => webhooks.remove(agent, params.webhook_id)),
       rotate: ({ params }) =>
-        Effect.flatMap(asking, (agent) => webhooks.rotate(agent, params.webhook_id)).pipe(
+        Effect.flatMap(callingAgent, (agent) => webhooks.rotate(agent, params.webhook_id)).pipe(
           Effect.map(unstored)
         ),
-      test: ({ params }) => Effect.flatMap(asking, (agent) => webhooks.test(agent, params.webhook_id)),
+      test: ({ params }) => Effect.flatMap(callingAgent, (agent) => webhooks.test(agent, params.webhook_id)),
       deliveries: ({ params, query }) =>
-        Effect.flatMap(asking, (agent) => webhooks.deliveries(agent, params.webhook_id, pageOf(query))),
+        Effect.flatMap(callingAgent, (agent) => webhooks.deliveries(agent, params.webhook_id, pageOf(query))),
       redeliver: ({ params }) =>
-        Effect.flatMap(asking, (agent) => webhooks.redeliver(agent, params.webhook_id, params.notice_id))
+        Effect.flatMap(callingAgent, (agent) =>
+          webhooks.redeliver(agent, params.webhook_id, params.notice_id)
+        )
     })
   })
 )

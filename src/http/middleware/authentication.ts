@@ -30,7 +30,7 @@ import {
   OptionalAuthentication,
   Reader,
   RequiredScope,
-  SomeScopeOf
+  RequiresOneScopeOf
 } from "../api/middleware.ts"
 import { declaredLength } from "../bodyText.ts"
 import { sentBody } from "./requestBody.ts"
@@ -69,7 +69,7 @@ const neededScopes = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top,
   const always = required === undefined ? [] : [required]
   const decide = Context.get(endpoint.annotations, DecidedByBody)
   if (decide === undefined) return always
-  const possible = Context.get(endpoint.annotations, SomeScopeOf)
+  const possible = Context.get(endpoint.annotations, RequiresOneScopeOf)
   const unread = possible.some((scope) => allows(scopes, scope)) ? [] : possible
   const decided = yield* sentBody(endpoint).pipe(
     Effect.match({ onFailure: () => unread, onSuccess: (body) => decide(body).map(({ scope }) => scope) })
@@ -115,7 +115,7 @@ export const agents = Layer.effect(
   })
 )
 
-/** An agent by its access token, or by one of its gateway keys. */
+/** Authenticates an agent by its access token or by one of its gateway keys. */
 export const gatewayReaders = Layer.effect(
   GatewayReader,
   Effect.gen(function* () {

@@ -353,10 +353,10 @@ export const layer = HttpRouter.middleware(
             quotas,
             isClosing: health.phase() !== "serving"
           })
-          const whole = isCompressed(request, path) ? negotiated(request, ended) : Effect.succeed(ended)
+          const encoded = isCompressed(request, path) ? negotiated(request, ended) : Effect.succeed(ended)
           return LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), "Debug")
-            ? whole
-            : Effect.andThen(logRequest(info, response.status, elapsed), whole)
+            ? encoded
+            : Effect.andThen(logRequest(info, response.status, elapsed), encoded)
         }
 
         /** Counts requests that no other limit counts. Our own failures (5xx) count towards no limit. */

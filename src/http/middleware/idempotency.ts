@@ -19,7 +19,7 @@ const header = "idempotency-key"
 /** The header that marks a stored answer. */
 export const replayedHeader = "idempotency-replayed"
 
-const asKey = Schema.decodeUnknownOption(IdempotencyKey)
+const decodeKey = Schema.decodeUnknownOption(IdempotencyKey)
 
 const registrationKeyFormat = `Expected ${minRegistrationKey} or more characters that nobody else chooses, such as a UUID: whoever sends the same key and body is answered with the secret`
 
@@ -32,7 +32,11 @@ const bodyOf = (response: HttpServerResponse.HttpServerResponse): string =>
 const registrationKey = (address: string) => (key: string) =>
   `register ${hash("sha256", `${address}\n${key}`)}`
 
-const kept = (idempotency: Idempotency["Service"], agentId: string | null, stored: (key: string) => string) =>
+const isStored = (
+  idempotency: Idempotency["Service"],
+  agentId: string | null,
+  stored: (key: string) => string
+) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
     Option.match(asKey(headers[header]), {
       onNone: () => Effect.succeed(false),
@@ -40,15 +44,15 @@ const kept = (idempotency: Idempotency["Service"], agentId: string | null, store
     })
   )
 
-/** Tells if an answer to this agent's request is stored. */
-export const keptForAgent = (idempotency: Idempotency["Service"], agentId: string) =>
-  kept(idempotency, agentId, identity)
+/** Tests if an answer to this agent's request is stored. */
+export const isStoredForAgent = (idempotency: Idempotency["Service"], agentId: string) =>
+  isStored(idempotency, agentId, identity)
 
-/** Tells if an answer to this registration is stored. */
-export const keptForAddress = (idempotency: Idempotency["Service"], address: string) =>
-  kept(idempotency, null, registrationKey(address))
+/** Tests if an answer to this registration is stored. */
+export const isStoredForAddress = (idempotency: Idempotency["Service"], address: string) =>
+  isStored(idempotency, null, registrationKey(address))
 
-/** The stored answer of a request, which is not carried out again. */
+/** The stored answer of a request, which is not executed again. */
 const replay = ({ body, status }: StoredAnswer) =>
   HttpServerResponse.text(body, { status, contentType: "application/json" }).pipe(
     HttpServerResponse.setHeader(replayedHeader, "true")
@@ -68,7 +72,7 @@ const idempotent = Effect.fnUntraced(function* <E, R>(
   const request = yield* HttpServerRequest.HttpServerRequest
   const sent = request.headers[header]
   if (sent === undefined) return yield* httpEffect
-  const key = asKey(sent)
+  const key = decodeKey(sent)
   if (Option.isNone(key)) {
     return yield* InvalidRequest.of("Idempotency-Key", keyFormat)
   }

@@ -13,7 +13,7 @@ import { allows } from "../../services/Scopes.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { errorStatus, isRefusal } from "../errors.ts"
 import { sentBody } from "./requestBody.ts"
-import { keptForAddress, keptForAgent, replayedHeader } from "./idempotency.ts"
+import { isStoredForAddress, isStoredForAgent, replayedHeader } from "./idempotency.ts"
 import {
   BadBodiesCountTowards,
   CountsTowards,
@@ -27,7 +27,7 @@ import {
   isWrite
 } from "../api/middleware.ts"
 
-/** The body is malformed or has wrong fields, is too large, or has another type. */
+/** The statuses for a body that is malformed, has wrong fields, is too large, or has another type. */
 const badBody: ReadonlySet<number> = new Set([400, 413, 415])
 
 export const byAddress = Layer.effect(
@@ -41,8 +41,8 @@ export const byAddress = Layer.effect(
         const { address } = yield* countedRequest
         if (counts !== null) {
           // A replayed request only reads.
-          const isKept = isWrite(endpoint.method) && (yield* keptForAddress(idempotency, address))
-          yield* limits.consume(isKept ? "reads" : counts.limit, address)
+          const isStored = isWrite(endpoint.method) && (yield* isStoredForAddress(idempotency, address))
+          yield* limits.consume(isStored ? "reads" : counts.limit, address)
         }
         const bad = Context.get(endpoint.annotations, BadBodiesCountTowards)
         if (bad === null) return yield* httpEffect
@@ -106,8 +106,8 @@ export const byAgent = Layer.effect(
         .admitWrite(agentId, uses)
         .pipe(
           Effect.catch((full) =>
-            Effect.flatMap(keptForAgent(idempotency, agentId), (isKept) =>
-              isKept ? Effect.succeed({ accepted: Effect.void }) : full
+            Effect.flatMap(isStoredForAgent(idempotency, agentId), (isStored) =>
+              isStored ? Effect.succeed({ accepted: Effect.void }) : full
             )
           )
         )
@@ -159,8 +159,8 @@ export const byItem = Layer.effect(
           .admitWrite(agentId, [reads])
           .pipe(
             Effect.catch((full) =>
-              Effect.flatMap(keptForAgent(idempotency, agentId), (isKept) =>
-                isKept ? limits.consume(...reads) : full
+              Effect.flatMap(isStoredForAgent(idempotency, agentId), (isStored) =>
+                isStored ? limits.consume(...reads) : full
               )
             )
           )
@@ -174,7 +174,7 @@ export const byItem = Layer.effect(
         }
         const exit = yield* Effect.exit(Effect.provideService(httpEffect, BatchAdmission, admission))
         if (isReplay(exit)) return yield* exit
-        // Concurrent, so that one statement counts them all. The batch has taken effect, so a full limit is ignored.
+        // They are counted concurrently, so that one statement counts them all. The batch has taken effect, so a full limit is ignored.
         yield* Effect.forEach(Array.from({ length: refused }), () => Effect.ignore(refuse), {
           concurrency: "unbounded",
           discard: true

@@ -165,7 +165,7 @@ export const named = Effect.fnUntraced(function* (name: string) {
   )
 })
 
-/** Fewer than in the API, for reading. */
+/** A list on a page has fewer items than one of the API. */
 const itemsPerPage = 50
 
 /** The requested page of a list. */

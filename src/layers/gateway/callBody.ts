@@ -31,7 +31,7 @@ const deciding = new Set([
   ...askingMembers
 ])
 
-/** Only small letters and digits. */
+/** The text has only small letters and digits. */
 const bare = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "")
 
 const plainNames = new Map([...deciding].map((name) => [bare(name), name]))

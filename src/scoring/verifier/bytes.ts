@@ -11,7 +11,7 @@ const encoder = new TextEncoder()
 
 export const utf8 = (text: string): Bytes => encoder.encode(text)
 
-/** The text of a file, which must be UTF-8 or, if it was read already, well-formed. */
+/** The text of a file, which must be UTF-8 or, if it was decoded already, well-formed. */
 export const textOf = (content: Uint8Array | string): string => {
   if (typeof content === "string") {
     if (!content.isWellFormed()) throw new Malformed("It is not UTF-8 text.")

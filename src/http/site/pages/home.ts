@@ -96,7 +96,7 @@ export const layer = HttpRouter.use(
 )
 
 export const maxLeaders = 6
-/** More than the number of references. */
+/** The limit is above the number of references. */
 const maxReferences = 10
 
 /** Agents with a rank, or all agents with a score before there are ranks. References are no leaders. */

@@ -23,7 +23,7 @@ import * as RequestBatcher from "../RequestBatcher.ts"
 import { arrayParam, boundTime, execute, findAll, findOption, rowsOf, timestamp } from "../sql.ts"
 import type { ColumnsOf } from "../sql.ts"
 import { isEnabled } from "./eligibility.ts"
-import { changesOf, counted, dayAt, isLimited, limitsOf, sinceOf } from "./limits.ts"
+import { changesOf, addChanges, dayAt, isLimited, limitsOf, sinceOf } from "./limits.ts"
 
 /** A reservation that no process has renewed for this long is released. */
 const sweepAfter = Duration.minutes(10)
@@ -304,7 +304,7 @@ const reserveAll = Effect.fnUntraced(function* (
         select call_id, key_id, agent_id, request_id, model, style, stream, amount, created_at, ${now}, day from taken
       ),
       counted as (
-        update gateway_keys k set ${counted(sql)}
+        update gateway_keys k set ${addChanges(sql)}
           from (select t.key_id, k.day, ${changesOf(sql, { held: "t.amount", spent: "0", counted: "k.day" })}
                   from taken t join locked k on k.id = t.key_id
                  where ${isLimited(sql)} group by t.key_id, k.day) c
@@ -366,7 +366,7 @@ const settleAll = Effect.fnUntraced(function* (
          order by k.id for no key update
       ),
       counted as (
-        update gateway_keys k set ${counted(sql)}
+        update gateway_keys k set ${addChanges(sql)}
           from (select k.id, k.day, ${changesOf(sql, { held: "-e.amount", spent: "e.charged", counted: "e.counted_on" })}
                   from closing e join locked k on k.id = e.key_id
                  where ${isLimited(sql)} group by k.id, k.day) c

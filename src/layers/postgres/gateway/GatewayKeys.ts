@@ -38,7 +38,7 @@ import {
   transaction
 } from "../sql.ts"
 import { disabledReason, Eligibility, eligibilityColumns } from "./eligibility.ts"
-import { changesOf, countersOf, dayAt, limitsJson } from "./limits.ts"
+import { changesOf, setCounters, dayAt, limitsJson } from "./limits.ts"
 
 /** A cached key is accepted for this long. Look-ups take less than the rest of a second, so every replica rejects a revoked key by then. */
 const keyTtl = Duration.millis(500)
@@ -350,7 +350,7 @@ const make = Effect.gen(function* () {
                expires_at = coalesce(${expiresAt === undefined ? null : timestamp(expiresAt)}, k.expires_at),
                allowed_models = ${models === undefined ? sql.literal("k.allowed_models") : modelsParam(models)},
                ${sql.csv(limitFields.map((field) => sql`${sql.literal(field)} = ${limitOr(field)}`))},
-               ${countersOf(sql)}
+               ${setCounters(sql)}
           from c
          where k.id = c.id and c.spent + c.held <= coalesce(${limitOr("credit_limit")}, 9223372036854775807)
         returning k.id

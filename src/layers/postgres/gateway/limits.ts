@@ -20,15 +20,15 @@ const counters = [
 }>
 
 /** Tests in SQL whether two days are in the same period. */
-const isSame = (period: LimitPeriod, one: string, other: string): string =>
+const isSamePeriod = (period: LimitPeriod, one: string, other: string): string =>
   period === "total"
     ? "true"
     : `date_trunc('${period}', ${one}::timestamp) = date_trunc('${period}', ${other}::timestamp)`
 
-const current = (period: LimitPeriod, column: string, day: string): string =>
+const currentCount = (period: LimitPeriod, column: string, day: string): string =>
   period === "total"
     ? `k.${column}`
-    : `case when ${isSame(period, "k.counted_on", day)} then k.${column} else 0 end`
+    : `case when ${isSamePeriod(period, "k.counted_on", day)} then k.${column} else 0 end`
 
 /**
  * The day to count on. It is never before the last counted day, even if a replica's clock is behind, and never in the future,
@@ -44,20 +44,20 @@ export const isLimited = (sql: SqlClient.SqlClient) =>
 export const limitsOf = (sql: SqlClient.SqlClient) => {
   const rows = counters.map(
     ({ held, period, spent }, place) =>
-      `(${place}, '${period}', k.${limitNames[period]}, ${current(period, spent, "k.day")}, ${current(period, held, "k.day")})`
+      `(${place}, '${period}', k.${limitNames[period]}, ${currentCount(period, spent, "k.day")}, ${currentCount(period, held, "k.day")})`
   )
   return sql.literal(
     `(select * from (values ${rows.join(", ")}) v (place, period, max, spent, held) where v.max is not null) l`
   )
 }
 
-/** Sums over calls `c` of reservations (`held`) and charges (`spent`), named after the counters that they change. */
+/** Sums of reservations (`held`) and charges (`spent`) over the calls, named after the counters that they change. */
 export const changesOf = (
   sql: SqlClient.SqlClient,
   change: { readonly held: string; readonly spent: string; readonly counted: string }
 ) => {
   const sum = (value: string, period: LimitPeriod) =>
-    `coalesce(sum(${value}) filter (where ${isSame(period, change.counted, "k.day")}), 0)::int8`
+    `coalesce(sum(${value}) filter (where ${isSamePeriod(period, change.counted, "k.day")}), 0)::int8`
   return sql.literal(
     counters
       .map(
@@ -69,17 +69,17 @@ export const changesOf = (
 }
 
 /** Assignments that add the changes `c` of a `c.day` to the counters. */
-export const counted = (sql: SqlClient.SqlClient) => {
+export const addChanges = (sql: SqlClient.SqlClient) => {
   const sets = counters.flatMap(({ held, period, spent }) => [
-    `${spent} = ${current(period, spent, "c.day")} + c.${spent}`,
+    `${spent} = ${currentCount(period, spent, "c.day")} + c.${spent}`,
     // The previous version counted its reservations only in the total.
-    `${held} = greatest(${current(period, held, "c.day")} + c.${held}, 0)`
+    `${held} = greatest(${currentCount(period, held, "c.day")} + c.${held}, 0)`
   ])
   return sql.literal(["counted_on = c.day", ...sets].join(", "))
 }
 
 /** Assignments that set the counters to the changes `c` of a `c.day`. */
-export const countersOf = (sql: SqlClient.SqlClient) => {
+export const setCounters = (sql: SqlClient.SqlClient) => {
   const sets = counters.flatMap(({ held, spent }) => [`${spent} = c.${spent}`, `${held} = c.${held}`])
   return sql.literal(["counted_on = c.day", ...sets].join(", "))
 }

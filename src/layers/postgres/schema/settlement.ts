@@ -49,8 +49,8 @@ export const settlement = Effect.gen(function* () {
   yield* sql`create index settlements_day on settlements (day)`
   yield* appendOnly("settlements")
 
-  // No foreign keys: a settlement writes up to a million rows from predictions, in its own transaction, and the statement that writes
-  // them is the guard.
+  // The table has no foreign keys: a settlement writes up to a million rows from predictions, in its own transaction, and the
+  // statement that writes them is the guard.
   yield* sql`
     create table prediction_scores (
       challenge_id uuid not null,
@@ -67,7 +67,8 @@ export const settlement = Effect.gen(function* () {
     )`
   yield* appendOnly("prediction_scores")
 
-  // A board is 'global', a category, or a target key. No foreign keys, as above; the audit compares the rows with scores.
+  // A board is 'global', a category, or a target key. The table has no foreign keys for the same reason; the audit compares its rows
+  // with the scores.
   yield* sql`
     create table agent_stats (
       board text not null,
@@ -91,7 +92,7 @@ export const settlement = Effect.gen(function* () {
       -- An agent's boards lie side by side.
       primary key (agent_id, board)
     ) with (fillfactor = 70)`
-  // Pages of a board, and ranks by counting: both read this index alone.
+  // The pages of a board, and the ranks, which are counted, are read from this index alone.
   yield* sql`
     create index agent_stats_leaderboard on agent_stats (board, avg_score desc, scored desc, agent_id)
       include (verified)`
