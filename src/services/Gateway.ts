@@ -129,7 +129,7 @@ export interface ModelOffer {
   readonly id: string
   /** Credit per token of each kind (input, output, cached_input, cache_write, cache_write_1h, reasoning) and per image. */
   readonly prices: Readonly<Record<string, number>>
-  /** Undefined if the model generates nothing. */
+  /** The maximum is undefined if the model generates nothing. */
   readonly maxOutputTokens: number | undefined
   /** Tokens of prompt and answer together; undefined if the operator does not give it, and so with capabilities. */
   readonly contextLength: number | undefined

@@ -350,7 +350,7 @@ const middleOf = ({ answer: { bins }, context: { price } }: OpenQuestion): numbe
   return price?.price ?? 1
 }
 
-/** Undefined if the player cannot answer. */
+/** The answer is undefined if the player cannot give one. */
 const answerOf = (
   { hints, memory, player }: Contestant,
   question: OpenQuestion

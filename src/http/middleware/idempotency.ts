@@ -38,7 +38,7 @@ const isStored = (
   stored: (key: string) => string
 ) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-    Option.match(asKey(headers[header]), {
+    Option.match(decodeKey(headers[header]), {
       onNone: () => Effect.succeed(false),
       onSome: (key) => idempotency.isKept(agentId, stored(unquoted(key)))
     })

@@ -16,7 +16,7 @@ export interface Account {
   readonly gid: number
 }
 
-/** Undefined if the operating system has no user ids. */
+/** The id of the process's user; undefined if the operating system has no user ids. */
 export const ownUid = process.getuid?.()
 
 /** The accounts in order of preference. initdb looks its user up by name, so a uid without an account does not work. */

@@ -46,7 +46,7 @@ export const newCallState = (): CallState => ({
 
 /** The client of a stream. */
 export interface ClientStream {
-  /** Called once, before the first bytes; from then on no other answer is possible. */
+  /** It is called once, before the first bytes; from then on no other answer is possible. */
   readonly begin: Effect.Effect<void>
   /** Waits while the client is slow; false if it has read nothing for too long. */
   readonly write: (bytes: Uint8Array) => Effect.Effect<boolean>

@@ -33,7 +33,7 @@ interface Recent {
 
 export interface EndedAttempt {
   readonly millis: number
-  /** Undefined if nothing of an answer came. */
+  /** The time is undefined if nothing of an answer came. */
   readonly firstByteMillis: number | undefined
   readonly outcome: string
   /** `rejected`: the provider refused the request; `left`: the client did not wait for the end. */
@@ -89,7 +89,7 @@ export const makeCircuitBreaker = () => {
       if (circuit === undefined || circuit.openUntil === 0) return false
       return now < circuit.openUntil || now - circuit.probeSince < probeMillis
     },
-    /** Called before each call: the first after `openUntil` is the half-open probe. */
+    /** Notes that a call begins: the first one after `openUntil` is the half-open probe. */
     begin: (route: RouteSetting, now: number): void => {
       const circuit = circuits.get(routeId(route))
       if (circuit !== undefined && circuit.openUntil !== 0 && now >= circuit.openUntil)

@@ -413,7 +413,7 @@ const maxSeconds = 60
 /** The Retry-After of a busy model is this one if no provider sent one. */
 const defaultSeconds = 5
 
-/** Undefined unless every provider was busy. */
+/** The shortest Retry-After of all providers in seconds; undefined unless every one was busy. */
 const minRetryAfter = (failures: ReadonlyArray<Failure>): number | undefined => {
   if (failures.some(({ status }) => status !== 429)) return undefined
   const waits = failures.map(({ retryAfterMillis: millis }) =>

@@ -33,7 +33,7 @@ type Plain = Pick<QuestionKind<unknown>, "type" | "answers" | "logged" | "questi
 /** A question of a kind with its terms. */
 export interface Question extends Plain {
   readonly resultOf: (observation: BigDecimal.BigDecimal) => Direction | null
-  /** Undefined if the reference is a scale or a vector. */
+  /** The walk is undefined if the reference is a scale or a vector. */
   readonly walk: Walk | undefined
 }
 
@@ -54,7 +54,7 @@ interface Texts {
 
 /** A kind whose terms are read from a row. */
 interface Registered extends Plain {
-  /** Undefined if the row lacks a term, as a challenge without a dead zone of its own does. */
+  /** The question is undefined if the row lacks a term, as a challenge without a dead zone of its own does. */
   readonly of: (row: TermsRow, resolveAt: number) => Question | undefined
   readonly texts: (row: TermsRow, unworded: Omit<Worded<never>, "terms">) => Texts
 }

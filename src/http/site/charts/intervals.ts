@@ -114,7 +114,7 @@ export const intervalAxis = (scale: IntervalScale) =>
     )}
   </svg>`
 
-/** Hidden from screen readers: the numbers stand beside it as text. */
+/** The drawing is hidden from screen readers, because the numbers stand beside it as text. */
 export const interval = (scale: IntervalScale, { range, value }: Ranged): Html => {
   if (value === null) return null
   const [low, high] = range ?? [value, value]

@@ -200,7 +200,7 @@ const maxRows = 24
 
 const numbersOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms, t: Messages) => {
   const every = Math.ceil(points.length / maxRows)
-  // Counted from the end, so that the last price is included.
+  // The rows are counted from the end, so that the last price is included.
   const rows = points.filter((_, index) => (points.length - 1 - index) % every === 0)
   const cells = ({ at, high, low, price }: Drawn): ReadonlyArray<Html> => [
     instant(DateTime.fromDateUnsafe(at), t),

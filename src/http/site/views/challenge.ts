@@ -67,7 +67,7 @@ interface TypeParts {
   readonly ended: readonly [name: string, reason: string | null]
   readonly facts: Parameters<typeof facts>[0]
   readonly prices?: Html
-  /** Shown when the challenge has no resolution criteria. */
+  /** The page shows this if the challenge has no resolution criteria. */
   readonly withoutCriteria?: Html
   readonly pool?: Html
   /** Earlier releases of the series. */

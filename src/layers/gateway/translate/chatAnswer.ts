@@ -62,7 +62,7 @@ const nonEmpty = <Value>(list: ReadonlyArray<Value>): ReadonlyArray<Value> | und
   list.length === 0 ? undefined : list
 
 interface Tool {
-  /** Undefined if the tool's input is the answer's text. */
+  /** The index is undefined if the tool's input is the answer's text. */
   readonly index: number | undefined
   /** The input at the block's start; it is sent if no partial input follows. */
   readonly input: Json

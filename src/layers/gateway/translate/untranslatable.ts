@@ -38,7 +38,7 @@ export const translated = <Value>(translate: () => Value): Result.Result<Value, 
 export const expectedText = (value: Json | undefined, path: string): string =>
   typeof value === "string" ? value : untranslatable(path, "Expected a text")
 
-/** Undefined if the member is absent. */
+/** The result is undefined if the member is absent. */
 export const expectedObject = (
   value: Json | undefined,
   path: string,
@@ -58,7 +58,7 @@ export const expectedList = (
   return Array.isArray(value) ? value : untranslatable(path, expected)
 }
 
-/** Undefined if the member is absent. */
+/** The result is undefined if the member is absent. */
 export const expectedFlag = (value: Json | undefined, path: string): boolean | undefined => {
   if (isAbsent(value)) return undefined
   return typeof value === "boolean" ? value : untranslatable(path, "Expected true or false")
