@@ -1,6 +1,6 @@
 /**
  * Rate limits: sliding windows that all replicas share. There are never more than N uses in any window of that length, and there is
- * room again as soon as the oldest has left it. A rejected use does not count.
+ * room again as soon as the oldest use has left it. A rejected use does not count.
  */
 import { Context, Data, Effect, Result, Schema } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
@@ -52,8 +52,8 @@ export const OwedUses = Context.Reference<ReadonlyArray<Use>>("auspex/services/O
 })
 
 /**
- * A full window stopped the statement. Of the writes that would have been recorded, those at these positions, from 1, owe a use to
- * it; nothing was done. It is a defect, since only the caller that admitted the request (`admitWrite`) can handle it; for a write
+ * A full window stopped the statement, which has recorded nothing. The writes at these positions, counted from 1, owe a use to the
+ * window. It is a defect, since only the caller that admitted the request (`admitWrite`) can handle it; for a write
  * among others (`admitWrites`) it is a failure.
  */
 export class LimitReached extends Data.TaggedError("LimitReached")<{
@@ -97,7 +97,7 @@ export class RateLimiter extends Context.Service<
       agentId: string,
       uses: ReadonlyArray<Use>
     ) => Effect.Effect<AdmittedWrite, TooManyRequests>
-    /** Admits writes of one request, each for itself; all their uses are owed. */
+    /** Admits the writes of one request, each on its own; all their uses are owed. */
     readonly admitWrites: (
       agentId: string,
       writes: ReadonlyArray<ReadonlyArray<Use>>

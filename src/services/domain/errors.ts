@@ -19,7 +19,7 @@ type Failed<Tag extends string, Fields extends Schema.Struct.Fields> = {
   readonly hint?: string
 } & Schema.Struct.Type<Fields>
 
-/** The class of an error that carries `fields`, its `code` among them, besides a `detail` and perhaps a `hint`. */
+/** The class of an error with these fields, its `code` among them, beside a `detail` and an optional `hint`. */
 export const apiErrorWith = <const Tag extends string, const Fields extends Schema.Struct.Fields>(
   tag: Tag,
   httpApiStatus: number,
@@ -75,7 +75,7 @@ export class InvalidRequest extends apiErrorWith("InvalidRequest", 400, {
 }
 
 /**
- * The store cannot be reached, or is busy for longer than it may be. A defect, since no caller of a service can do anything about it;
+ * The store cannot be reached, or is busy for longer than it may be. It is a defect, since no caller of a service can do anything about it;
  * the edge answers 503 and asks to try again.
  */
 export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{ readonly cause: unknown }> {}
