@@ -176,10 +176,10 @@ layer(testServices())("The check of given credit", (it) => {
             `transfer ${id} gives ${agent} 7000000 micro-credits without a recorded reason`
           )
         }
-        assert.include(found, `transfer plan:${owner}:1970-02:7000000 is of 1970-01`)
+        assert.include(found, `transfer plan:${owner}:1970-02:7000000 was made in 1970-01`)
         assert.include(
           found,
-          `transfer plan:${owner}:1970-01:7000000, and the last month for which its owner got anything is an earlier one`
+          `transfer plan:${owner}:1970-01:7000000 is for a month after the last one that its owner was credited for`
         )
         assert.strictEqual(found.length, unasked.length + unfounded.length + 3)
       })
