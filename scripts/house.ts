@@ -16,7 +16,7 @@ interface Source {
   readonly path: string
   readonly text: string
   readonly lines: ReadonlyArray<string>
-  /** As they are written: packages, and files of ours. */
+  /** The specifiers as they are written: packages, and files of ours. */
   readonly imports: ReadonlyArray<string>
 }
 

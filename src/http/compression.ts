@@ -3,7 +3,7 @@ import { promisify } from "node:util"
 import { brotliCompress, constants, gzip, zstdCompress } from "node:zlib"
 import { Effect } from "effect"
 
-/** In order of preference where a client accepts several equally: the shortest encoding, then the best known. */
+/** The encodings in the order of preference if a client accepts several equally: the shortest first, then the best known. */
 const codings = ["br", "gzip", "zstd"] as const
 type Coding = (typeof codings)[number]
 

@@ -21,7 +21,7 @@ export const cacheControl = (publicCache: Duration.Duration): string => {
   return seconds > 0 ? `public, max-age=${seconds}` : "no-cache"
 }
 
-/** For an answer with secrets, which no cache may store. */
+/** Answers a body with secrets, which no cache may store. */
 export const unstored = <A>(body: A) =>
   HttpApiSchema.withHeaders({ body, headers: { "cache-control": "no-store" as const } })
 
@@ -212,7 +212,7 @@ export const publicReads = Layer.effect(
       "access-control-allow-origin": "*"
     }
     const vary = { vary: "authorization" }
-    /** For answers about the requesting agent. They are not compressed: the length would reveal their content (BREACH). */
+    /** The headers of answers about the requesting agent, which are not compressed: the length would reveal their content (BREACH). */
     const personal = { "cache-control": "private, no-cache", ...vary }
 
     return HttpCaching.of(
@@ -235,7 +235,7 @@ export const publicReads = Layer.effect(
   })
 )
 
-/** For documents that change only when the server restarts: a stored copy is replaced five minutes later at the latest. */
+/** The `cache-control` of documents that change only when the server restarts: a stored copy is replaced after five minutes at most. */
 export const untilNextStart = "public, max-age=300"
 
 interface Document {

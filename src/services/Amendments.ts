@@ -71,7 +71,7 @@ export class Amendments extends Context.Service<
   Amendments,
   {
     /**
-     * Amends a resolved challenge, for administrators. The same amendment again changes nothing and returns the same,
+     * Amends a resolved challenge, for administrators. A repeated amendment changes nothing and returns the same result,
      * so a request whose answer was lost can be repeated.
      */
     readonly amend: (

@@ -28,7 +28,7 @@ export const FoundEvent = Schema.Struct({
   published_at: Timestamp
 })
 
-/** At most twenty results of each kind with every word of the text; if there are none, similar ones. */
+/** Finds at most twenty results of each kind with every word of the text; if there are none, similar ones. */
 export interface Found {
   /** The best match is first. */
   readonly assets: ReadonlyArray<Target>

@@ -210,14 +210,17 @@ layer(NodeServices.layer)("The signer's files", (it) => {
       assert.match((yield* Effect.flip(signer.keys)).message, /log-key holds no Ed25519 key/)
       const state = stateOf(yield* checkpoint(1))
       for (const refused of [signer.state, signer.save(state)]) {
-        assert.match((yield* Effect.flip(refused)).message, /log-seen is not what was written there/)
+        assert.match(
+          (yield* Effect.flip(refused)).message,
+          /log-seen was changed: its content is no signer state/
+        )
       }
       // A corrected file is used without a new start.
       yield* fs.writeFileString(join(data, "log-key"), testLogKey)
       yield* signer.keys
       const blocked = yield* signerIn(join(data, "log-key", "data"), Option.some(testLogKey))
       const refusal = yield* Effect.flip(blocked.save(state))
-      assert.match(refusal.message, /What was seen of the log cannot be (read|kept in .*log-seen)/)
+      assert.match(refusal.message, /The signer state cannot be (read|saved in .*log-seen)/)
     })
   )
 })

@@ -260,7 +260,7 @@ const generatedUsage = Effect.fnUntraced(function* (
   return { usage: plainUsage(yield* promptTokens(admitted, imageTokens), completion), estimated: true }
 })
 
-/** At most as many tokens as the time since the request allows, and as the body allows. */
+/** The tokens that a call can have generated: at most as many as the time since the request allows, and as the body allows. */
 const assumedTokens = (
   { choices, maxTokens }: Admitted,
   { model }: Serving | NonNullable<CallState["served"]>,

@@ -10,7 +10,7 @@ import type { Rejected, Style } from "./types.ts"
 import type { Uses } from "./usage.ts"
 
 export interface PricedFeature {
-  /** For example `web_search_options`, `service_tier.priority`, `tools.web_search`. */
+  /** Examples are `web_search_options`, `service_tier.priority` and `tools.web_search`. */
   readonly name: string
   /** The member that requests the feature. */
   readonly param: string

@@ -90,10 +90,12 @@ export const layer = (options: {
           if (!(yield* fs.exists(file))) return Option.none<SignerState>()
           const state = parse(yield* fs.readFileString(file))
           if (Option.isSome(state)) return state
-          return yield* new SignerUnusable({ message: `${file} is not what was written there.` })
+          return yield* new SignerUnusable({
+            message: `${file} was changed: its content is no signer state.`
+          })
         },
         Effect.catchTag("PlatformError", (error) =>
-          Effect.fail(unusable(`What was seen of the log cannot be read`)(error))
+          Effect.fail(unusable(`The signer state cannot be read`)(error))
         )
       )
 
@@ -133,7 +135,7 @@ export const layer = (options: {
             // The former file would be out of date if the new one were lost.
             Effect.andThen(fs.remove(formerFile, { force: true })),
             Effect.provideService(FileSystem.FileSystem, fs),
-            Effect.mapError(unusable(`What was seen of the log cannot be kept in ${seenFile}`))
+            Effect.mapError(unusable(`The signer state cannot be saved in ${seenFile}`))
           )
           yield* Ref.set(known, Option.some(Option.some(next)))
         })

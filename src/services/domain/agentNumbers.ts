@@ -7,7 +7,7 @@ import { Schema } from "effect"
 /** A smaller probability differs from 0 by less than any score shows. */
 export const minProbability = 1e-9
 
-/** No price or series value is smaller or larger. Beyond the maximum doubles have no decimals left. */
+/** The bounds of the magnitude of prices and series values. Beyond the maximum doubles have no decimals left. */
 export const minMagnitude = 1e-12
 export const maxMagnitude = 1e15
 

@@ -235,7 +235,7 @@ export const ground = (plot: Plot) =>
     y2=${down(plot.bottom)}
   />`
 
-/** By the locale of a language's dates. */
+/** The formatters by the locale of a language's dates. */
 const daysAndMonths = new Map(
   Object.values(allMessages).map(({ dates }) => [
     dates,

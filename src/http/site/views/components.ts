@@ -92,7 +92,7 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 export const credits = (micro: bigint, t = allMessages.en): string =>
   t.credits(creditNumber(micro), micro === 1_000_000n)
 
-/** The time left, with the exact moment as title and for machines. */
+/** The time left, with the exact moment as title and in `datetime`. */
 export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc, { dates, tag } = allMessages.en) => {
   const moment = DateTime.formatUtc(until, { locale: dates, dateStyle: "long", timeStyle: "short" })
   return html`<time class="countdown" datetime=${DateTime.formatIso(until)} title=${`${moment} UTC`}
@@ -107,7 +107,7 @@ export const named = (text: string) => html`<bdi>${text}</bdi>`
 const avatarColumns = [0, 1, 2]
 const avatarSide = 5
 
-/** A picture drawn from the agent's id, the same everywhere. */
+/** The picture of an agent, which its id determines. */
 export const avatar = (agentId: string): Html => {
   const digits = agentId.replaceAll("-", "").slice(-18)
   const cells = avatarColumns.flatMap((column) =>
@@ -157,7 +157,7 @@ const cut = (text: string, visibleLength: number): readonly [start: string, rest
   if (text.length <= visibleLength * 1.2) return [text, ""]
   const head = text.slice(0, visibleLength)
   const end = head.search(/\s\S*$/)
-  // Never cut between the halves of a surrogate pair.
+  // A cut never falls between the halves of a surrogate pair.
   const place = end < visibleLength / 2 ? [...head].slice(0, -1).join("").length : end
   return [text.slice(0, place), text.slice(place)]
 }
@@ -183,7 +183,7 @@ export const quoted = (text: string) => html`<blockquote class="quoted" dir="aut
 
 export const badge = (tone: Tone, text: string) => html`<span class=${`badge ${tone}`}>${text}</span>`
 
-/** A form that posts, with its form token. */
+/** A form that is sent by POST with its form token. */
 export const form = (frame: Frame, action: string, content: Html) =>
   html`<form method="post" action=${frame.at(action)}>
     <input type="hidden" name=${formTokenField} value=${frame.formToken} />

@@ -65,7 +65,7 @@ export interface Page {
   readonly live?: string
   /** The table has heads marked `data-sortable`. */
   readonly isSortable?: boolean
-  /** For tables and charts; texts keep lines of a comfortable length. */
+  /** The wide layout is for tables and charts; texts keep lines of a comfortable length. */
   readonly width?: "wide"
 }
 
