@@ -15,7 +15,7 @@ const answers = (port: number) =>
     Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 100 })
   )
 
-/** None if npm cannot reach its registry; then Portkey is omitted. */
+/** The result is none if npm cannot reach its registry; then Portkey is omitted. */
 export const portkey = Effect.gen(function* () {
   const directory = yield* temporaryFolder
   for (const name of ["package.json", "package-lock.json"]) {

@@ -32,7 +32,7 @@ interface Round {
   readonly sent: ReadonlyMap<string, Sent>
 }
 
-/** None if the round was not settled in time. */
+/** The result is none if the round was not settled in time. */
 export interface Settled extends Round {
   readonly results: Option.Option<Results>
 }

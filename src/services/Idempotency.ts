@@ -33,7 +33,7 @@ export interface StoredAnswer {
 }
 
 export interface IdempotentRequest {
-  /** Null for administrators, and for keys that name their own caller. */
+  /** The agent is null for administrators, and for keys that name their own caller. */
   readonly agentId: string | null
   readonly key: string
   /** The time for which its answer is kept. */

@@ -9,7 +9,7 @@ const tagLength = 16
 
 export interface Encryption {
   readonly encrypt: (text: string) => Buffer
-  /** None if the text was encrypted under another secret or for another purpose. */
+  /** Decrypts a text; none if it was encrypted under another secret or for another purpose. */
   readonly decrypt: (encrypted: Uint8Array) => Option.Option<string>
 }
 

@@ -24,7 +24,7 @@ export interface Snapshot {
 export class GatewayConfig extends Context.Service<
   GatewayConfig,
   {
-    /** None if this instance has no gateway. */
+    /** The snapshot; none if this instance has no gateway. */
     readonly current: Effect.Effect<Option.Option<Snapshot>>
     /** The same snapshot for a call: its connections stay open until the scope closes. */
     readonly acquire: Effect.Effect<Option.Option<Snapshot>, never, Scope.Scope>

@@ -19,7 +19,7 @@ export interface TriedRoute {
   readonly route: string
   /** The key's place in the file; null if the provider needs none. */
   readonly key: string | null
-  /** Null if nothing was answered. */
+  /** The status is null if nothing was answered. */
   readonly status: number | null
   readonly millis: number
   /** Null: the route serves. */

@@ -23,7 +23,7 @@ export interface ProviderSetting {
   readonly style: Style
   readonly baseUrl: URL
   readonly auth: Auth
-  /** Empty if the provider needs none. */
+  /** The list is empty if the provider needs none. */
   readonly keys: ReadonlyArray<ProviderKey>
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>

@@ -22,7 +22,7 @@ const Stored = Schema.fromJsonString(
 const decodeStored = Schema.decodeOption(Stored)
 const encodeStored = Schema.encodeSync(Stored)
 
-/** None if the text is not a saved state. */
+/** Parses a saved state; none if the text is no such state. */
 const parseState = (text: string): Option.Option<SignerState> =>
   Option.flatMap(decodeStored(text), ({ checkpoint, continuation, server }) => {
     const seen = checkpoint === null ? Option.none<Checkpoint>() : checkpointOf(checkpoint)

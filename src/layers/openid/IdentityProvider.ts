@@ -8,7 +8,7 @@ import { Settings } from "../../services/Settings.ts"
 export interface ProviderSettings {
   readonly issuer: URL
   readonly clientId: string
-  /** Absent for a public client. */
+  /** The secret is absent for a public client. */
   readonly clientSecret: Option.Option<Redacted.Redacted>
 }
 

@@ -100,7 +100,7 @@ export type Input =
   | { readonly by: "hours"; readonly opens: ReadonlyArray<number> }
 
 export interface Decision<C> {
-  /** Null for numbers and categories. */
+  /** It is null for numbers and categories. */
   readonly result: Direction | null
   /** The close, the count, or, for a barrier, the price nearest to the level. */
   readonly observation: BigDecimal.BigDecimal

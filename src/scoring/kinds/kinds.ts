@@ -47,7 +47,7 @@ interface CandleQuestion {
 
 interface Texts {
   readonly question: string
-  /** Null for a challenge without a dead zone of its own. */
+  /** It is null for a challenge without a dead zone of its own. */
   readonly resolution_criteria: string | null
   readonly resolution_criteria_zh: string | null
 }

@@ -49,7 +49,7 @@ export interface Verification {
   /** True if every check that was made passed, and the necessary ones were made. */
   readonly holds: boolean
   readonly checks: ReadonlyArray<Check>
-  /** Null unless it holds. */
+  /** It is null unless the proof holds. */
   readonly statement: Statement | null
 }
 

@@ -358,7 +358,7 @@ export const formProblems = (question: Question, answer: AnswerValues): Readonly
 export interface SubmittedAnswer {
   /** The sealed values, as they were sent. */
   readonly sealed: AnswerValues
-  /** Null for the forms of the interface: direction and confidence, value and standard deviation. */
+  /** The form is null for those of the interface: direction and confidence, value and standard deviation. */
   readonly form: keyof typeof otherForms | null
   /** The same values completed to direction + confidence or value + std; leaderboards, charts and pools read these. */
   readonly values: AnswerValues

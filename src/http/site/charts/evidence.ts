@@ -29,7 +29,7 @@ interface Day {
 
 const dayMillis = 86_400_000
 
-/** Null without days. */
+/** The chart is null without days. */
 export const sequenceChart = (
   days: ReadonlyArray<Day>,
   texts: {

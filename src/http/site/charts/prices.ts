@@ -288,7 +288,7 @@ const keysOf = (terms: PriceTerms, { priceKey, question }: Messages): ReadonlyAr
       ])
 ]
 
-/** Null with fewer than two prices. */
+/** The chart is null with fewer than two prices. */
 export const priceChart = (terms: PriceTerms, series: PriceSeries, t = allMessages.en): Html => {
   const points = drawn(series)
   if (points.length < 2) return null

@@ -48,7 +48,7 @@ export const expectedObject = (
   return isObject(value) ? value : untranslatable(path, expected)
 }
 
-/** Empty if the member is absent. */
+/** The result is empty if the member is absent. */
 export const expectedList = (
   value: Json | undefined,
   path: string,

@@ -55,7 +55,7 @@ interface Draft extends Omit<NewPost, "news_id"> {
 const PostOutcome = Schema.Union([
   Schema.Struct({
     outcome: Schema.Literals(["posted", "unknown_event", "unknown_parent", "reply_to_reply", "other_event"]),
-    /** Null where the event is unknown. */
+    /** The event is null if it is unknown. */
     event_id: Schema.NullOr(EventId)
   }),
   Schema.Struct({ outcome: Schema.Literal(overBudget) })

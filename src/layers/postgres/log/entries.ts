@@ -158,7 +158,7 @@ const poolMember = (pool: SettledPool | null) =>
 interface SettlementVersion<Time extends Instant = DateTime.Utc> extends Levels<string | null> {
   readonly challenge_id: string
   readonly version: number
-  /** Null for numeric questions. */
+  /** The result is null for numeric questions. */
   readonly result: string | null
   readonly open_price: string | null
   readonly dead_zone_pct: string | null

@@ -18,7 +18,7 @@ const Due = Schema.Struct({
 const Sealed = Schema.Struct({
   agent_id: Schema.String,
   revision: Schema.Int,
-  /** Null for a commit that is not in the log, which only an audit can explain. */
+  /** The index is null for a commit that is not in the log, which only an audit can explain. */
   commit_index: Schema.NullOr(Schema.Int),
   salt: Schema.Uint8Array,
   body: Schema.String

@@ -67,7 +67,7 @@ const SettledRow = Schema.Struct({
   fetched_at: Schema.DateTimeUtcFromDate,
   raw_sha256: Schema.NullOr(Schema.Uint8Array),
   settled_at: Schema.DateTimeUtcFromDate,
-  /** Null unless it is an amendment, and so is `reason`. */
+  /** It is null unless the settlement is an amendment, and so is `reason`. */
   previous_version: Schema.NullOr(Schema.Int),
   reason: Schema.NullOr(Schema.String),
   scores: Schema.Int,

@@ -233,7 +233,7 @@ export interface ForecastSettlement {
   /** False for challenges without a frozen scale and for ordered ones, which do not count in calibration. */
   readonly isCalibrated: boolean
   readonly decimalStep: string | null
-  /** Null if answers are compared with the scale of the outcome. */
+  /** The reference is null if answers are compared with the scale of the outcome. */
   readonly reference: SettledReference | null
 }
 

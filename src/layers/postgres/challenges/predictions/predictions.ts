@@ -76,7 +76,7 @@ export interface RecordedPrediction {
   /** The values in the form that the challenge takes. */
   readonly values: AnswerValues
   readonly revision: number
-  /** Null if a directional challenge has closed: nothing is recorded, but the challenge takes paper-trade signals. */
+  /** It is null if a directional challenge has closed: nothing is recorded, but the challenge takes paper-trade signals. */
   readonly receipt: typeof Receipt.Type | null
 }
 
