@@ -82,8 +82,8 @@ describe("A provider of messages", () => {
 })
 
 describe("A provider of chat completions", () => {
-  const turn = { role: "assistant", content: "Looking.", reasoning_content: "Hm." }
-  const ours = { ...turn, thinking_blocks: [signed] }
+  const ownTurn = { role: "assistant", content: "Looking.", reasoning_content: "Hm." }
+  const ours = { ...ownTurn, thinking_blocks: [signed] }
   const plain = { role: "assistant", content: "Looking." }
   const translated = (turn: object, reasoningContent: Target["reasoningContent"] = undefined) =>
     sent("openai", { reasoningContent }, { messages: [user, turn, user] })
