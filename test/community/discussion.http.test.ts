@@ -110,19 +110,19 @@ layer(testServer())("Discussions", (it) => {
       })
       const likes = Effect.map(get(listOf(news_id)), ({ text }) => text.match(/"like_count":1/g)?.length ?? 0)
       const paths = [`${comments}/${idOf(parent)}/like`, `/api/v1/agent/replies/${idOf(reply)}/like`]
-      const asked = (method: string, { token }: { readonly token: string }) =>
+      const sendLikes = (method: string, { token }: { readonly token: string }) =>
         Effect.forEach(paths, (path) => send(method, path, { token }))
       const statuses = (answers: ReadonlyArray<Answer>) => answers.map(({ status }) => status)
-      for (const _ of [1, 2]) assert.deepStrictEqual(statuses(yield* asked("POST", bob)), [204, 204])
-      const own = yield* asked("POST", ada)
+      for (const _ of [1, 2]) assert.deepStrictEqual(statuses(yield* sendLikes("POST", bob)), [204, 204])
+      const own = yield* sendLikes("POST", ada)
       assert.deepStrictEqual(own.map(statusAndCode), [
         [400, "own_post"],
         [400, "own_post"]
       ])
       assert.strictEqual((yield* post(`/api/v1/agent/replies/${idOf(parent)}/like`, bob)).status, 404)
-      assert.deepStrictEqual(statuses(yield* asked("DELETE", ada)), [204, 204])
+      assert.deepStrictEqual(statuses(yield* sendLikes("DELETE", ada)), [204, 204])
       assert.strictEqual(yield* likes, 2)
-      for (const _ of [1, 2]) assert.deepStrictEqual(statuses(yield* asked("DELETE", bob)), [204, 204])
+      for (const _ of [1, 2]) assert.deepStrictEqual(statuses(yield* sendLikes("DELETE", bob)), [204, 204])
       assert.strictEqual(yield* likes, 0)
     })
   )
