@@ -77,7 +77,7 @@ const collect = (issue: SchemaIssue.Issue, path: Path, message: string | undefin
       if (issue.issues.length === 0) {
         return report(
           path,
-          message ?? annotatedMessage(issue.ast.annotations) ?? expected(issue.ast),
+          message ?? messageOf(issue.ast.annotations) ?? expected(issue.ast),
           wordsOf(issue.ast)
         )
       }
@@ -86,7 +86,7 @@ const collect = (issue: SchemaIssue.Issue, path: Path, message: string | undefin
     case "InvalidType":
       return report(
         path,
-        message ?? annotatedMessage(issue.ast.annotations) ?? expected(issue.ast),
+        message ?? messageOf(issue.ast.annotations) ?? expected(issue.ast),
         wordsOf(issue.ast)
       )
     default:
@@ -94,7 +94,7 @@ const collect = (issue: SchemaIssue.Issue, path: Path, message: string | undefin
   }
 }
 
-const annotatedMessage = (annotations: object | undefined): string | undefined =>
+const messageOf = (annotations: object | undefined): string | undefined =>
   Predicate.hasProperty(annotations, "message") && typeof annotations.message === "string"
     ? annotations.message
     : undefined
@@ -102,8 +102,8 @@ const annotatedMessage = (annotations: object | undefined): string | undefined =
 const checkMessage = (issue: SchemaIssue.Filter): string | undefined => {
   const message = SchemaIssue.defaultCheckHook(issue)
   if (message !== undefined || issue.issue._tag !== "InvalidValue") return message
-  const expectation = issue.filter.annotations?.["expected"]
-  return typeof expectation === "string" ? `Expected ${expectation}` : undefined
+  const text = issue.filter.annotations?.["expected"]
+  return typeof text === "string" ? `Expected ${text}` : undefined
 }
 
 const missingIn = (ast: SchemaAST.AST, issue: SchemaIssue.Issue): string | undefined => {
@@ -127,9 +127,7 @@ const expected = (ast: SchemaAST.AST): string => {
 const alternatives = (ast: SchemaAST.AST): ReadonlyArray<string> => {
   const sent = ast.encoding?.at(-1)?.to
   if (sent !== undefined) return alternatives(sent)
-  const message = ast.checks
-    ?.map((check) => annotatedMessage(check.annotations))
-    .find((each) => each !== undefined)
+  const message = ast.checks?.map((check) => messageOf(check.annotations)).find((each) => each !== undefined)
   if (message?.startsWith("Expected ") === true) return [message.slice("Expected ".length)]
   switch (ast._tag) {
     case "Union":
@@ -151,10 +149,8 @@ const alternatives = (ast: SchemaAST.AST): ReadonlyArray<string> => {
     case "Objects":
       return [`an object${members(ast)}`]
     default: {
-      const expectation = ast.annotations?.["expected"]
-      return typeof expectation === "string"
-        ? [/^[aeiou]/.test(expectation) ? `an ${expectation}` : `a ${expectation}`]
-        : []
+      const kind = ast.annotations?.["expected"]
+      return typeof kind === "string" ? [/^[aeiou]/.test(kind) ? `an ${kind}` : `a ${kind}`] : []
     }
   }
 }
@@ -167,8 +163,8 @@ const wordsOf = (ast: SchemaAST.AST): ReadonlyArray<string> => {
 const bounds = (ast: SchemaAST.AST): string =>
   (ast.checks ?? [])
     .map((check) => check.annotations?.["expected"])
-    .filter((expectation) => typeof expectation === "string" && expectation.startsWith("a value "))
-    .map((expectation) => String(expectation).slice("a value".length))
+    .filter((text) => typeof text === "string" && text.startsWith("a value "))
+    .map((text) => String(text).slice("a value".length))
     .join(" and")
 
 const members = ({ propertySignatures }: SchemaAST.Objects): string => {

@@ -73,7 +73,6 @@ export type CreditTransaction = typeof CreditTransaction.Type
 
 export const CreditTransactions = pageSchema(CreditTransaction)
 
-/** A key of a grant or top-up: one key moves credit to one receiver once. */
 export const TransferKey = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9._:-]{1,128}$/u, {
     message: "Expected 1 to 128 characters of A-Z a-z 0-9 . _ : -"

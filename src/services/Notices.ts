@@ -155,7 +155,7 @@ export const PublicTypes = typeList(publicTypes)
 export const NoticeTypes = typeList(noticeTypes)
 
 /** The maximum wait in seconds. */
-export const maxPollWait = 55
+export const maxPoll = 55
 
 /** 410: notices after this cursor are gone, or were replaced by others when the database was restored. */
 export class CursorExpired extends apiErrorWith("CursorExpired", 410, {

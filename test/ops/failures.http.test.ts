@@ -52,7 +52,7 @@ layer(
         const write = post(path, { token, json, headers })
         const failed = () => ({
           whole: lines.filter((line) => /"a request failed"/.test(line)).length,
-          short: lines.filter((line) => line.includes("a request failed as another one did")).length
+          short: lines.filter((line) => line.includes("a request failed, as another one just did")).length
         })
         const before = failed()
         yield* asOwner(sql`alter table ${sql(table)} rename to away`)

@@ -2,7 +2,7 @@
 import { ByteSize, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AlreadyClaimed, ClaimLink, ClaimStatus, NotClaimableYet } from "../../services/Claims.ts"
-import { maxPollWait } from "../../services/Notices.ts"
+import { maxPoll } from "../../services/Notices.ts"
 import { CreditBalance, CreditTransactions } from "../../services/Credits.ts"
 import { RegistrationAnswer } from "../../services/RegistrationJudge.ts"
 import {
@@ -141,7 +141,7 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       .annotate(ExtraFields, ["client_id"])
       .annotate(
         OpenApi.Summary,
-        `Whether the agent is claimed, as soon as it is; after ${maxPollWait} seconds if it is not`
+        `Whether the agent is claimed, as soon as it is; after ${maxPoll} seconds if it is not`
       ),
     HttpApiEndpoint.post("issueToken", "/agent/auth/token", {
       payload: [TokenRequest, TokenRequest.pipe(HttpApiSchema.asFormUrlEncoded())],

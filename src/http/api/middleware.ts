@@ -24,7 +24,7 @@ import type { LimitName } from "../../services/Settings.ts"
 export class CurrentAgent extends Context.Service<CurrentAgent, Principal>()("auspex/http/CurrentAgent") {}
 
 /** The calling agent with its token's epoch, for services that owners may call, too. */
-export const callingAgent = Effect.map(CurrentAgent, ({ agentId, epoch }) => ({
+export const caller = Effect.map(CurrentAgent, ({ agentId, epoch }) => ({
   kind: "agent" as const,
   id: agentId,
   epoch

@@ -7,7 +7,7 @@ import {
   NoticeTypes,
   PublicNotice,
   PublicTypes,
-  maxPollWait
+  maxPoll
 } from "../../services/Notices.ts"
 import {
   CreatedWebhook,
@@ -64,10 +64,8 @@ export class NoticesApi extends HttpApiGroup.make("notices")
       query: {
         ...pageOfNotices,
         types: NoticeTypes,
-        wait: Schema.optional(
-          Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxPollWait }))
-        ).annotate({
-          description: `seconds to wait while nothing follows, 0 to ${maxPollWait}, default 0`
+        wait: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxPoll }))).annotate({
+          description: `seconds to wait while nothing follows, 0 to ${maxPoll}, default 0`
         })
       },
       success: noticePage(Notice),

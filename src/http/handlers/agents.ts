@@ -5,7 +5,7 @@ import { Arenas } from "../../services/Arenas.ts"
 import { Claims } from "../../services/Claims.ts"
 import { Credits } from "../../services/Credits.ts"
 import { assertionAlgorithms } from "../../services/KeySets.ts"
-import { Notices, maxPollWait } from "../../services/Notices.ts"
+import { Notices, maxPoll } from "../../services/Notices.ts"
 import { Practice } from "../../services/Practice.ts"
 import { Registry } from "../../services/Registry.ts"
 import { allScopes } from "../../services/Scopes.ts"
@@ -63,7 +63,7 @@ const registrationHandlers = HttpApiBuilder.group(
             notices.until(
               agentId,
               ["agent.claimed"],
-              Duration.seconds(maxPollWait),
+              Duration.seconds(maxPoll),
               claims.status(agentId),
               ({ claimed }) => claimed
             )

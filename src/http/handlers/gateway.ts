@@ -8,7 +8,7 @@ import { NotFound } from "../../services/domain/errors.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 import { unstored } from "../httpCaching.ts"
-import { callingAgent, CurrentAgent, CurrentKey } from "../api/middleware.ts"
+import { caller, CurrentAgent, CurrentKey } from "../api/middleware.ts"
 
 const keys = HttpApiBuilder.group(
   Api,
@@ -19,18 +19,16 @@ const keys = HttpApiBuilder.group(
     const known = ({ allowed_models }: GatewayKeyChange) => gateway.requireModels(allowed_models ?? [])
     return handlers.handleAll({
       createKey: ({ payload }) =>
-        Effect.andThen(known(payload), callingAgent).pipe(
+        Effect.andThen(known(payload), caller).pipe(
           Effect.flatMap((agent) => gatewayKeys.create(agent, agent.id, payload)),
           Effect.map(unstored)
         ),
-      listKeys: ({ query }) =>
-        Effect.flatMap(callingAgent, (agent) => gatewayKeys.list(agent, pageOf(query))),
+      listKeys: ({ query }) => Effect.flatMap(caller, (agent) => gatewayKeys.list(agent, pageOf(query))),
       changeKey: ({ params, payload }) =>
-        Effect.flatMap(Effect.andThen(known(payload), callingAgent), (agent) =>
+        Effect.flatMap(Effect.andThen(known(payload), caller), (agent) =>
           gatewayKeys.update(agent, params.key_id, payload)
         ),
-      revokeKey: ({ params }) =>
-        Effect.flatMap(callingAgent, (agent) => gatewayKeys.revoke(agent, params.key_id))
+      revokeKey: ({ params }) => Effect.flatMap(caller, (agent) => gatewayKeys.revoke(agent, params.key_id))
     })
   })
 )

@@ -12,7 +12,7 @@ import { Webhooks } from "../../services/Webhooks.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { unstored } from "../httpCaching.ts"
-import { callingAgent, CurrentAgent } from "../api/middleware.ts"
+import { caller, CurrentAgent } from "../api/middleware.ts"
 import { principalOf } from "../middleware/authentication.ts"
 
 /** The interval of signs of life on a stream. Proxies usually close a connection after a silent minute. */
@@ -233,23 +233,20 @@ const webhookHandlers = HttpApiBuilder.group(
     const webhooks = yield* Webhooks
     return handlers.handleAll({
       create: ({ payload }) =>
-        Effect.flatMap(callingAgent, (agent) => webhooks.create(agent, payload)).pipe(Effect.map(unstored)),
-      list: () => Effect.flatMap(callingAgent, webhooks.list).pipe(Effect.map((items) => ({ items }))),
+        Effect.flatMap(caller, (agent) => webhooks.create(agent, payload)).pipe(Effect.map(unstored)),
+      list: () => Effect.flatMap(caller, webhooks.list).pipe(Effect.map((items) => ({ items }))),
       update: ({ params, payload }) =>
-        Effect.flatMap(callingAgent, (agent) => webhooks.update(agent, params.webhook_id, payload)),
-      remove: ({ params }) =>
-        Effect.flatMap(callingAgent, (agent) => webhooks.remove(agent, params.webhook_id)),
+        Effect.flatMap(caller, (agent) => webhooks.update(agent, params.webhook_id, payload)),
+      remove: ({ params }) => Effect.flatMap(caller, (agent) => webhooks.remove(agent, params.webhook_id)),
       rotate: ({ params }) =>
-        Effect.flatMap(callingAgent, (agent) => webhooks.rotate(agent, params.webhook_id)).pipe(
+        Effect.flatMap(caller, (agent) => webhooks.rotate(agent, params.webhook_id)).pipe(
           Effect.map(unstored)
         ),
-      test: ({ params }) => Effect.flatMap(callingAgent, (agent) => webhooks.test(agent, params.webhook_id)),
+      test: ({ params }) => Effect.flatMap(caller, (agent) => webhooks.test(agent, params.webhook_id)),
       deliveries: ({ params, query }) =>
-        Effect.flatMap(callingAgent, (agent) => webhooks.deliveries(agent, params.webhook_id, pageOf(query))),
+        Effect.flatMap(caller, (agent) => webhooks.deliveries(agent, params.webhook_id, pageOf(query))),
       redeliver: ({ params }) =>
-        Effect.flatMap(callingAgent, (agent) =>
-          webhooks.redeliver(agent, params.webhook_id, params.notice_id)
-        )
+        Effect.flatMap(caller, (agent) => webhooks.redeliver(agent, params.webhook_id, params.notice_id))
     })
   })
 )

@@ -35,13 +35,7 @@ import type { Quota, TooManyRequests } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
 import { isPage } from "../site/paths.ts"
-import {
-  requestedLanguage,
-  everybody,
-  knownLanguage,
-  showError as errorPage,
-  siteOf
-} from "../site/responses.ts"
+import { urlLanguage, everybody, knownLanguage, showError as errorPage, siteOf } from "../site/responses.ts"
 import type { Site } from "../site/responses.ts"
 import { CurrentRequest, trustedProxies } from "../CurrentRequest.ts"
 import { redactSecrets, withoutOwnSecrets } from "../redaction.ts"
@@ -120,7 +114,7 @@ const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, th
     return Effect.logError("a request failed", cause)
   })
   if (!isLogged) {
-    yield* Effect.logError("a request failed as another one did within the last minute").pipe(
+    yield* Effect.logError("a request failed, as another one just did").pipe(
       Effect.annotateLogs({ cause: `${type} ${code}`, message })
     )
   }
@@ -142,7 +136,7 @@ const asPage = (
   site: Site,
   { url }: HttpServerRequest.HttpServerRequest,
   shown: Parameters<typeof errorPage>[2]
-) => errorPage(site, everybody(site, knownLanguage(requestedLanguage(url))), shown)
+) => errorPage(site, everybody(site, knownLanguage(urlLanguage(url))), shown)
 
 /** True if a person sees the answer: at one of our pages, or in a browser outside of the API. */
 const isForPeople = (request: HttpServerRequest.HttpServerRequest): boolean => {

@@ -74,10 +74,8 @@ const isOfApi = (path: string): boolean => path.startsWith("/api/")
 export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    const refusedQuery = isOfApi(endpoint.path)
-      ? refusedParameters(request.url, namesOf(endpoint.query))
-      : undefined
-    if (refusedQuery !== undefined) return yield* refusedQuery
+    const error = isOfApi(endpoint.path) ? refusedParameters(request.url, namesOf(endpoint.query)) : undefined
+    if (error !== undefined) return yield* error
     const sent = isWrite(request.method) ? yield* sentBody(endpoint) : undefined
     const body = presentMembers(endpoint, sent)
     const refused = refusedFields(endpoint, body)

@@ -96,7 +96,7 @@ export const parametersOf = (url: string): URLSearchParams =>
   new URLSearchParams(url.split("?").slice(1).join("?"))
 
 /** The requested language, known or not. */
-export const requestedLanguage = (url: string): string | null => parametersOf(url).get("lang")
+export const urlLanguage = (url: string): string | null => parametersOf(url).get("lang")
 
 export const knownLanguage = (language: string | null | undefined): Language | undefined =>
   languages.find((each) => each === language)

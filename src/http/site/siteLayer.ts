@@ -14,15 +14,7 @@ import { smallBody } from "../api/middleware.ts"
 import { bodyText, formType } from "../bodyText.ts"
 import { refusedParameters } from "../unknownFields.ts"
 import { pagePaths, signInWith, withQuery } from "./paths.ts"
-import {
-  requestedLanguage,
-  everybody,
-  goTo,
-  knownLanguage,
-  parametersOf,
-  showError,
-  siteOf
-} from "./responses.ts"
+import { urlLanguage, everybody, goTo, knownLanguage, parametersOf, showError, siteOf } from "./responses.ts"
 import type { Site } from "./responses.ts"
 import { languages } from "./messages/messages.ts"
 import type { Language } from "./messages/messages.ts"
@@ -107,7 +99,7 @@ const make = Effect.gen(function* () {
   const frameIn = (language: Language): Frame => ({ ...everybody(site, language), providerName, legal })
 
   const languageIn = Effect.fnUntraced(function* (url: string) {
-    const name = requestedLanguage(url)
+    const name = urlLanguage(url)
     if (name === null) return site.language
     return (
       knownLanguage(name) ?? (yield* InvalidRequest.of("lang", `Expected one of ${languages.join(", ")}`))
@@ -117,7 +109,7 @@ const make = Effect.gen(function* () {
   /** Personal pages use the language that this browser chose last, and link to themselves in the other one. */
   const personalFrame = ({ cookies: sent, method, url }: HttpServerRequest.HttpServerRequest): Frame => {
     const language =
-      knownLanguage(requestedLanguage(url)) ??
+      knownLanguage(urlLanguage(url)) ??
       knownLanguage(cookies.read({ cookies: sent }, "language")) ??
       site.language
     const [path = ""] = url.split("?")
@@ -133,7 +125,7 @@ const make = Effect.gen(function* () {
 
   /** The error page of a public page is in the requested language, too. */
   const publicFrame = ({ url }: HttpServerRequest.HttpServerRequest): Frame =>
-    frameIn(knownLanguage(requestedLanguage(url)) ?? site.language)
+    frameIn(knownLanguage(urlLanguage(url)) ?? site.language)
 
   const kept = { "cache-control": cacheControl(publicCache) }
 
@@ -203,7 +195,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const { formSecret, formSecretIsNew, visitor } = yield* identifyVisitor
         const { url } = yield* HttpServerRequest.HttpServerRequest
-        const language = knownLanguage(requestedLanguage(url))
+        const language = knownLanguage(urlLanguage(url))
         return (yield* page(visitor)).pipe(
           formSecretIsNew ? cookies.set("form", formSecret, "browser") : identity,
           language === undefined ? identity : cookies.set("language", language, "browser")

@@ -20,7 +20,8 @@ import { boundTime, boundNow, execute, findAll, findOption, intervalOf, timestam
 /** A lease is longer than a send that times out. */
 const lease = Duration.minutes(1)
 const timeout = Duration.seconds(30)
-const pauses = { first: Duration.seconds(30), max: Duration.hours(1) }
+const firstPause = Duration.seconds(30)
+const maxPause = Duration.hours(1)
 /** Rows of sent and failed mails are kept this long for those who look for a lost mail. */
 const retention = Duration.days(7)
 const maxError = 500
@@ -135,7 +136,7 @@ const make = Effect.gen(function* () {
     }
     // A clock that is ahead gives up no mail whose link still lives.
     const now = yield* boundNow(sql)
-    const next = DateTime.addDuration(now, doublingPause(mail.attempts, pauses))
+    const next = DateTime.addDuration(now, doublingPause(mail.attempts, firstPause, maxPause))
     const { permanent, reason } = failure.value
     const error = reason.replaceAll("\0", "").slice(0, maxError)
     if (permanent || DateTime.isGreaterThanOrEqualTo(next, mail.expires_at)) {

@@ -164,9 +164,7 @@ export const retryingConflicts = <A, E, R>(effect: Effect.Effect<A, E, R>): Effe
         }
         return retries === 0
           ? Effect.failCause(cause)
-          : Effect.logWarning(
-              "a statement met a conflict in the database; it or its transaction is tried again"
-            ).pipe(
+          : Effect.logWarning("a statement met a conflict; it or its transaction is tried again").pipe(
               Effect.annotateLogs({ conflict: conflict?.reason._tag }),
               Effect.andThen(pause(retries)),
               Effect.andThen(attempt(retries - 1, waits))

@@ -27,7 +27,6 @@ import {
 import {
   floatOf,
   impliedProbability,
-  impliedRest,
   hasStatus,
   outcomesOf,
   scoringScale,
@@ -305,8 +304,6 @@ const makePool = Effect.gen(function* () {
   const settled = findAll(Settled)
   const pooled = findAll(Pooled)
 
-  const confidence = sql.literal("s.confidence")
-
   const poolOf = ({ id, outcomes }: typeof Settled.Type) =>
     pooled(sql`
       with answer as (
@@ -320,8 +317,8 @@ const makePool = Effect.gen(function* () {
       part as (
         select s.owner_id, n.place, avg(case
                  when s.vector is not null then coalesce((s.vector ->> n.name)::numeric, 0)
-                 when s.direction = n.name then ${impliedProbability(sql, confidence)}
-                 else ${impliedRest(sql, confidence, Math.max(1, (outcomes?.length ?? 2) - 1))} end) as p
+                 when s.direction = n.name then ${impliedProbability(sql, sql.literal("s.confidence"))}
+                 else (1 - s.confidence) / 2 / ${Math.max(1, (outcomes?.length ?? 2) - 1)}::int end) as p
           from answer s
          cross join unnest(${arrayParam("text", outcomes ?? [])}) with ordinality as n (name, place)
          group by s.owner_id, n.place

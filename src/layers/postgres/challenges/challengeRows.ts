@@ -88,12 +88,6 @@ export const factorOf = (sql: SqlClient.SqlClient, number: string) => atLeast(sq
 /** The probability that a confidence gives to the answered direction, as `oddsOf` (scoring/reference.ts) computes it. */
 export const impliedProbability = (sql: SqlClient.SqlClient, confidence: Statement.Fragment) =>
   sql`(1 + ${confidence}) / 2`
-/** The probability that a confidence leaves to each other direction. */
-export const impliedRest = (
-  sql: SqlClient.SqlClient,
-  confidence: Statement.Fragment,
-  otherDirections: number
-) => sql`(1 - ${confidence}) / 2 / ${sql.literal(String(otherDirections))}`
 
 /** The columns of `PredictionValues`, of a prediction `p`. */
 export const valuesOf = (sql: SqlClient.SqlClient) => sql`

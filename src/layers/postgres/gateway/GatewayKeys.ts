@@ -190,26 +190,23 @@ const make = Effect.gen(function* () {
   const mayUse = ({ id, kind }: Holder, agentId: string, ownerId: string | null) =>
     kind === "agent" ? id.toLowerCase() === agentId.toLowerCase() : id.toLowerCase() === ownerId
 
-  const expiryOf = Effect.fnUntraced(function* (
-    expiresAt: DateTime.Utc | null | undefined,
-    now: DateTime.Utc
-  ) {
+  const expiryOf = Effect.fnUntraced(function* (time: DateTime.Utc | null | undefined, now: DateTime.Utc) {
     const { gatewayKeyMaxTtl, gatewayKeyTtl } = settings
-    if (expiresAt === null || expiresAt === undefined) return DateTime.addDuration(now, gatewayKeyTtl)
-    if (DateTime.isLessThanOrEqualTo(expiresAt, now)) {
+    if (time === null || time === undefined) return DateTime.addDuration(now, gatewayKeyTtl)
+    if (DateTime.isLessThanOrEqualTo(time, now)) {
       return yield* InvalidRequest.of(
         "expires_at",
-        `Expected a time in the future, got ${DateTime.formatIso(expiresAt)}`
+        `Expected a time in the future, got ${DateTime.formatIso(time)}`
       )
     }
     const latest = DateTime.addDuration(now, gatewayKeyMaxTtl)
-    if (DateTime.isGreaterThan(expiresAt, latest)) {
+    if (DateTime.isGreaterThan(time, latest)) {
       return yield* InvalidRequest.of(
         "expires_at",
-        `Expected ${DateTime.formatIso(latest)} at the latest: a key lives for ${Duration.format(gatewayKeyMaxTtl)} at most, got ${DateTime.formatIso(expiresAt)}`
+        `Expected ${DateTime.formatIso(latest)} at the latest: a key lives for ${Duration.format(gatewayKeyMaxTtl)} at most, got ${DateTime.formatIso(time)}`
       )
     }
-    return expiresAt
+    return time
   })
 
   /** Checks that the agent may have another key. Locks the agent, so that its keys are made one after the other. */
@@ -324,12 +321,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Changes the row that the transaction holds. The counters start again from all charges and reservations of the key. */
-  const updateRow = (
-    keyId: string,
-    change: GatewayKeyChange,
-    expiresAt: DateTime.Utc | undefined,
-    now: Date
-  ) => {
+  const write = (keyId: string, change: GatewayKeyChange, expiresAt: DateTime.Utc | undefined, now: Date) => {
     const limitOr = (field: (typeof limitFields)[number]) =>
       change[field] === undefined ? sql.literal(`k.${field}`) : sql`${change[field]}::int8`
     const models = change.allowed_models
@@ -382,7 +374,7 @@ const make = Effect.gen(function* () {
           changed: isChanged,
           held: reserved,
           spent
-        } = yield* updateRow(keyId, change, expiresAt, timestamp(now))
+        } = yield* write(keyId, change, expiresAt, timestamp(now))
         if (!isChanged) {
           return yield* InvalidRequest.of(
             "credit_limit",

@@ -33,7 +33,8 @@ const textOf = (note: string): string => Option.getOrThrow(parseNote(note)).text
 
 /** A request holds its row for this long, even if its replica dies; an exchange ends sooner. */
 const lease = Duration.minutes(1)
-const pauses = { first: Duration.seconds(5), max: Duration.minutes(10) }
+const firstPause = Duration.seconds(5)
+const maxPause = Duration.minutes(10)
 /** The maximum Retry-After that is honoured. */
 const maxRetryAfter = Duration.hours(1)
 
@@ -55,7 +56,7 @@ export type Turn = typeof Turn.Type
 
 /** The pause is at least the Retry-After of the last failure. */
 const pauseAfter = (failures: number, { retryAfter = Duration.zero }: ExchangeFailed): Duration.Duration =>
-  Duration.max(doublingPause(failures, pauses), Duration.min(retryAfter, maxRetryAfter))
+  Duration.max(doublingPause(failures, firstPause, maxPause), Duration.min(retryAfter, maxRetryAfter))
 
 export const makeExchange = Effect.fnUntraced(function* (name: string) {
   const sql = yield* SqlClient.SqlClient

@@ -74,7 +74,8 @@ const pauses = [
   "1 day"
 ] as const
 /** No delivery to a failing receiver is attempted for this long. */
-const rests = { first: Duration.seconds(5), max: Duration.minutes(5) }
+const firstRest = Duration.seconds(5)
+const maxRest = Duration.minutes(5)
 /** A webhook without a success for this long is disabled. */
 const maxFailing = Duration.days(1)
 
@@ -231,7 +232,7 @@ export const make = Effect.fnUntraced(function* (
       const at = yield* boundNow(sql)
       const now = timestamp(at)
       // A longer pause comes from a clock that was ahead.
-      const atMost = timestamp(DateTime.addDuration(at, rests.max))
+      const atMost = timestamp(DateTime.addDuration(at, maxRest))
       const own = (type: string) => ({
         source: sql`batch n cross join hooked r`,
         agentId: "r.agent_id",
@@ -455,7 +456,9 @@ export const make = Effect.fnUntraced(function* (
     if (reason !== undefined && !disabled) yield* disable(hook, owner, reason, now)
     const isOver = disabled || reason !== undefined
     if (isOver) yield* endAll(hook)
-    const restUntil = isFailing ? timestamp(DateTime.addDuration(now, doublingPause(failures, rests))) : null
+    const restUntil = isFailing
+      ? timestamp(DateTime.addDuration(now, doublingPause(failures, firstRest, maxRest)))
+      : null
     yield* execute(sql`
       update webhooks w
          set failures = ${failures}::int, failing_since = ${failingSince === null ? null : timestamp(failingSince)}::timestamptz,

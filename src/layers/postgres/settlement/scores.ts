@@ -23,7 +23,6 @@ import {
   factorOf,
   floatOf,
   impliedProbability,
-  impliedRest,
   submittedColumns,
   submittedValues
 } from "../challenges/challengeRows.ts"
@@ -73,7 +72,7 @@ const withSkill = (
                     case when submitted is not null
                          then coalesce(${factorOf(sql, `(submitted -> 'probabilities' ->> '${name}')::numeric`)}, 0)
                          when direction = ${name} then ${impliedProbability(sql, sql.literal("c"))}
-                         else ${impliedRest(sql, sql.literal("c"), names.length - 1)} end as ${sql(name)}`
+                         else (1 - c) / ${isBinary ? 2 : 4}::int end as ${sql(name)}`
                 )}
                   from (select p.*, ${floatOf(sql, "p.confidence")} as c from (${answers}) p offset 0) p
                 offset 0) p
