@@ -109,7 +109,7 @@ const questions = Effect.gen(function* () {
   ]
   return { items, monday, price, deadline }
 })
-type Item = Effect.Success<typeof questions>["asked"][number]
+type Item = Effect.Success<typeof questions>["items"][number]
 
 /** Answers that have a number in each of their fields, in the forms that may fit the question. */
 const answersWith = (x: number, { question, type }: Item): ReadonlyArray<NewAnswer> => {
