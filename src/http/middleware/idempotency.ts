@@ -20,7 +20,6 @@ const header = "idempotency-key"
 export const replayedHeader = "idempotency-replayed"
 
 const decodeKey = Schema.decodeUnknownOption(IdempotencyKey)
-
 const registrationKeyFormat = `Expected ${minRegistrationKey} or more characters that nobody else chooses, such as a UUID: whoever sends the same key and body is answered with the secret`
 
 const unquoted = (key: string): string => (key.startsWith('"') ? key.slice(1, -1) : key)

@@ -77,7 +77,6 @@ export interface ClientOptions {
   readonly settingsFrom?: "connection" | "role"
   /** The server's time limit for a request's statement. */
   readonly statementTimeout?: Duration.Duration
-  /** The maximum wait for a connection. */
   readonly maxWait?: Duration.Duration
 }
 

@@ -31,7 +31,6 @@ export interface PoolOptions {
   readonly maxConnections: number
   /** The maximum wait for a connection, the time to open one included. */
   readonly maxWait: Duration.Duration
-  /** The server's time limit for a statement. */
   readonly statementTimeout: Duration.Duration
   /** The watch over all pools on one server. */
   readonly watch: Effect.Success<ReturnType<typeof makeWatch>>
