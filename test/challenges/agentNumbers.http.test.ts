@@ -1,12 +1,15 @@
 /** Numbers that agents send, through HTTP: range, granularity, and the slack that the document promises. */
-import { assert, it, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Schema } from "effect"
 import { sumProblem } from "../../src/services/domain/agentNumbers.ts"
+import { NewAnswer } from "../../src/services/domain/Answer.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { onboardClaimed } from "../support/agents.ts"
+import { breadth } from "../support/breadth.ts"
 import { freshWeek, newChallenge, newMacro, newPriceEvent } from "../support/challenges.ts"
 import { times } from "../support/concurrently.ts"
+import { numbersAround, problemsIn } from "../support/generated.ts"
 import { member, post, testServer, wrongFields } from "../support/server.ts"
 
 const generous = {
@@ -17,7 +20,12 @@ const generous = {
 
 const eight = ["a", "b", "c", "d", "e", "f", "g", "h"]
 
-const questions = Effect.gen(function* () {
+/** An agent with a question of each form. */
+class Questions extends Context.Service<Questions, Effect.Success<typeof makeQuestions>>()(
+  "auspex/test/Questions"
+) {}
+
+const makeQuestions = Effect.gen(function* () {
   yield* freshWeek
   const agent = yield* onboardClaimed()
   yield* Targets.use((targets) => targets.subscribe(AgentId.make(agent.agentId), "ETH"))
@@ -51,111 +59,116 @@ const spread = (...values: ReadonlyArray<number>) => ({
 const at = (...ps: ReadonlyArray<number>) => ({
   quantiles: ps.map((p, index) => ({ p, value: 3 + index / 10 }))
 })
-const drawn = (first: number) => ({ samples: [first, ...times(9, (index) => 3 + index / 10)] })
 const normal = (predicted_value: number, predicted_std: number) => ({ predicted_value, predicted_std })
 
-layer(testServer({ environment: generous }))("Numbers of agents", (it) => {
-  it.effect("A number beyond its range or granularity is refused by its field's name and told the rule", () =>
+const isProbability = (x: number) => x === 0 || (x >= 1e-9 && x <= 1)
+const isValue = (x: number) => x === 0 || (Math.abs(x) >= 1e-12 && Math.abs(x) <= 1e15)
+const isDays = (x: number) => isValue(x) && x >= -1e-9 && x <= 7 + 1e-9
+const isDeviation = (x: number) => x >= 1e-12 && x <= 0.12 * 1e12
+/** The first quantile is followed by one of p 0.5. */
+const isFirst = (p: number) => p >= 0.01 - 1e-9 && 0.5 - p >= 1e-9
+
+const probabilityRule = /0, or a value from 1e-9 to 1|between 0 and 1/
+const valueRule = /0, or a value at least 1e-12 away from it|-1000000000000000/
+const daysRule = /1e-12|1000000000000000|from 0 to 7/
+
+/** A number's question and answer, the numbers that are taken, and the field and the rule in the refusal of another one. */
+type Place<Question> = readonly [Question, (x: number) => object, (x: number) => boolean, RegExp, RegExp]
+
+/** The first answers need no question: the schema of an answer decides. */
+const inLists: ReadonlyArray<Place<null>> = [
+  [null, (x) => ({ samples: times(10, (index) => index || x) }), isValue, /^samples\.0$/, valueRule],
+  [null, (x) => spread(-1e15, x, 1e15), isValue, /^quantiles\.1\.value$/, valueRule],
+  [null, (x) => at(x, 0.5, 0.9), isFirst, /^quantiles\.(0\.p|1)$/, /between 0.01 and 0.99|p above/]
+]
+const answers: ReadonlyArray<Place<"direction" | "series" | "count">> = [
+  [
+    "direction",
+    (x) => ({ direction: "bullish", confidence: x }),
+    isProbability,
+    /^confidence$/,
+    probabilityRule
+  ],
+  ["direction", (x) => vector(0, x, beside(x)), isProbability, /^probabilities\.neutral$/, probabilityRule],
+  ["series", (x) => normal(x, 1), isValue, /^predicted_value$/, valueRule],
+  ["series", (x) => normal(3, x), isDeviation, /^predicted_std$/, /1e-12|at most 1/],
+  ["count", (x) => normal(x, 1), isDays, /^predicted_value$/, daysRule]
+]
+
+/** The rest of a probability, where it is one. */
+const beside = (x: number) => (isProbability(x) && isProbability(1 - x) ? 1 - x : Number(x < 0.5))
+
+const indicesOf = (places: ReadonlyArray<unknown>) => Schema.Literals([...places.keys()])
+const numbers = numbersAround(1e-12, 1e-9, 0.01, 0.5 - 1e-9, 0.5, 0.99, 1, 7, 7 + 1e-8, 0.12 * 1e12, 1e15)
+
+it.prop(
+  "A number in a list of an answer is refused by its place if it is out of range, and told the rule",
+  [indicesOf(inLists), numbers],
+  ([index, x]) => {
+    const [, answer, isTaken, path, rule] = inLists[index] ?? assert.fail()
+    const problems = problemsIn(NewAnswer)(answer(x))
+    assert.lengthOf(problems, isTaken(x) ? 0 : 1)
+    for (const problem of problems) {
+      assert.match(problem.path, path)
+      assert.match(problem.message, rule)
+    }
+  },
+  { arbitrary: { runs: 2000 } }
+)
+
+const served = Layer.effect(Questions, makeQuestions).pipe(
+  Layer.provideMerge(testServer({ environment: generous }))
+)
+
+layer(served)("Numbers of agents", (it) => {
+  it.effect.prop(
+    "A number of an agent is refused by its field's name if it is out of range, and told the rule",
+    [indicesOf(answers), numbers],
+    ([index, x]) =>
+      Effect.gen(function* () {
+        const { sent } = yield* Questions
+        const [question, answer, isTaken, path, rule] = answers[index] ?? assert.fail()
+        const { json, status, text } = yield* sent(question, answer(x))
+        if (isTaken(x)) return assert.oneOf(status, [200, 201], text)
+        assert.strictEqual(status, 400, text)
+        assert.match(String(member(json, "errors", 0, "path")), path)
+        assert.match(String(member(json, "errors", 0, "message")), rule)
+      }),
+    { arbitrary: { runs: breadth(120, 2000) } }
+  )
+
+  it.effect("Probabilities are refused by name if their sum is beyond the slack for rounding", () =>
     Effect.gen(function* () {
-      const { sent } = yield* questions
-      const tiny = [5e-324, 1e-320, 1e-308, 1e-200, 1e-160, 9.9e-10]
-      const table = [
-        ...tiny.map(
-          (x) =>
-            [
-              "direction",
-              { direction: "bullish", confidence: x },
-              "confidence",
-              "0, or a value from 1e-9 to 1"
-            ] as const
-        ),
-        ...tiny.map(
-          (x) =>
-            ["direction", vector(1, x, 0), "probabilities.neutral", "0, or a value from 1e-9 to 1"] as const
-        ),
-        ["direction", { direction: "bullish", confidence: 1 + 2 ** -52 }, "confidence", "between 0 and 1"],
-        ["direction", { direction: "bullish", confidence: 1e308 }, "confidence", "between 0 and 1"],
-        ...[5e-324, 1e-200, -1e-160, 9e-13].map(
-          (x) =>
-            ["series", normal(x, 1), "predicted_value", "0, or a value at least 1e-12 away from it"] as const
-        ),
-        ...[1e308, -1e308, 1000000000000000.1].map(
-          (x) => ["series", normal(x, 1), "predicted_value", "-1000000000000000"] as const
-        ),
-        ...[0, 5e-324, 1e-308, 2.3e-308, 1e-160, 9e-13].map(
-          (x) => ["series", normal(3, x), "predicted_std", "1e-12"] as const
-        ),
-        ["series", normal(3, 1e308), "predicted_std", "at most 1"],
-        ["series", drawn(1e-200), "samples.0", "1e-12"],
-        ["series", drawn(1e16), "samples.0", "1000000000000000"],
-        ["series", spread(0, 1e-200, 3), "quantiles.1.value", "1e-12"],
-        ["series", spread(3, 3, 3), "quantiles", "no standard deviation above 0"],
-        ["series", spread(3, 2, 4), "quantiles.1", "no lower value"],
-        ["series", at(0.1, 0.1, 0.9), "quantiles.1", "p above"],
-        ["series", at(0.1, 0.1 + 1e-12, 0.9), "quantiles.1", "p above"],
-        ["series", at(0.009, 0.5, 0.9), "quantiles.0.p", "between 0.01 and 0.99"],
-        ["count", normal(7.001, 1), "predicted_value", "from 0 to 7"],
-        ["count", normal(-0.001, 1), "predicted_value", "from 0 to 7"],
-        ["close", spread(99, 99, 101), "quantiles", "equal ones are taken where outcomes come in steps"],
-        ["direction", vector(0.33, 0.33, 0.33), "probabilities", "sum to 1 within 0.0000015"],
-        ["direction", vector(0.5, 0.3, 0.200002), "probabilities", "sum to 1 within 0.0000015"],
-        [
-          "yesOrNo",
-          { probabilities: { bullish: 0.5, bearish: 0.499998 } },
-          "probabilities",
-          "sum to 1 within"
-        ]
-      ] as const
-      for (const [question, answer, field, right] of table) {
+      const { sent } = yield* Questions
+      for (const [question, answer] of [
+        ["direction", vector(0.33, 0.33, 0.33)],
+        ["direction", vector(0.5, 0.3, 0.200002)],
+        ["yesOrNo", { probabilities: { bullish: 0.5, bearish: 0.499998 } }]
+      ] as const) {
         const refused = yield* sent(question, answer)
-        const what = `${question} ${JSON.stringify(answer)}: ${refused.text}`
-        assert.deepStrictEqual([refused.status, wrongFields(refused)], [400, [field]], what)
-        assert.include(String(member(refused.json, "errors", 0, "message")), right, what)
+        assert.deepStrictEqual([refused.status, wrongFields(refused)], [400, ["probabilities"]], refused.text)
+        assert.include(String(member(refused.json, "errors", 0, "message")), "sum to 1 within 0.000001")
       }
     })
   )
 
-  it.effect("A number within the documented slack for rounding and doubles is accepted", () =>
+  it.effect("Numbers within the documented slack for rounding and doubles are accepted", () =>
     Effect.gen(function* () {
-      const { sent } = yield* questions
+      const { sent } = yield* Questions
       const third = 0.333333
-      const table = [
-        ...[0, -0, 1e-9, 1e-7, 0.1 + 0.2, 1 - 2 ** -53, 1, 0.12345678901234568].map(
-          (x) => ["direction", { direction: "bullish", confidence: x }] as const
-        ),
+      const ofEight = (probability: (index: number) => number) => ({
+        probabilities: Object.fromEntries(eight.map((name, index) => [name, probability(index)]))
+      })
+      for (const [question, answer] of [
         ["direction", vector(third, third, third)],
         ["direction", vector(0.1 + 0.2, 0.6, 0.1)],
         ["direction", vector(1, 0, -0)],
-        ["direction", vector(1 - 1e-9, 1e-9, 0)],
-        ["direction", vector(0.7, 0.2, 0.1)],
         ["yesOrNo", { probabilities: { bullish: 0.333333, bearish: 0.666666 } }],
-        [
-          "eight",
-          { probabilities: Object.fromEntries(eight.map((name, index) => [name, index < 7 ? 0.142857 : 0])) }
-        ],
-        [
-          "eight",
-          {
-            probabilities: Object.fromEntries(
-              eight.map((name, index) => [name, index < 4 ? 0.125001 : 0.125])
-            )
-          }
-        ],
-        ...[0, -0, 1e-12, -1e-12, 1e15, -1e15, 3.0000000000000004].map(
-          (x) => ["series", normal(x, 1)] as const
-        ),
-        ["series", normal(3, 1e-12)],
-        ["series", normal(3, 0.12 * 1e12)],
-        ["series", at(0.010000000000000002 - 1e-17, 0.5, 0.9900000000000001)],
-        ["series", spread(4, 4, 4.1)],
-        ["series", spread(4, 4.1, 4.1)],
+        ["eight", ofEight((index) => (index < 7 ? 0.142857 : 0))],
+        ["eight", ofEight((index) => (index < 4 ? 0.125001 : 0.125))],
         ["series", spread(1, 1 + 2 ** -52, 1 + 2 ** -51)],
-        ["count", spread(3, 3, 4)],
-        ["count", normal(7.000000000000001, 1)],
-        ["count", { samples: times(10, () => 7.000000000000001) }],
-        ["close", spread(99, 100, 101)]
-      ] as const
-      for (const [question, answer] of table) {
+        ["count", { samples: times(10, () => 7.000000000000001) }]
+      ] as const) {
         const taken = yield* sent(question, answer)
         assert.oneOf(taken.status, [200, 201], `${question} ${JSON.stringify(answer)}: ${taken.text}`)
       }
@@ -164,7 +177,7 @@ layer(testServer({ environment: generous }))("Numbers of agents", (it) => {
 
   it.effect("Samples are rounded to seven significant digits, also in the receipt and the answer", () =>
     Effect.gen(function* () {
-      const { sent } = yield* questions
+      const { sent } = yield* Questions
       const { json, text } = yield* sent("close", {
         samples: times(10, (index) => 98.76543210987654 + index / 3)
       })
@@ -175,56 +188,44 @@ layer(testServer({ environment: generous }))("Numbers of agents", (it) => {
   )
 })
 
-/** This many equal numbers, except for the last. */
-const equal = (count: number, each: number, last = each) => [...times(count - 1, () => each), last]
-const roundedTo = (decimals: number, numbers: ReadonlyArray<number>) =>
-  numbers.map((each) => Number(each.toFixed(decimals)))
+/** Nearly equal probabilities of a few decimals, the last of them some units of the last decimal off. */
+const Rounded = Schema.Struct({
+  count: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })),
+  decimals: Schema.Int.check(Schema.isBetween({ minimum: 2, maximum: 8 })),
+  off: Schema.Int.check(Schema.isBetween({ minimum: -20, maximum: 20 }))
+})
 
-it.each([
-  ["halves", [0.5, 0.5], true],
-  ["one alone", [1], true],
-  ["none at all", [], false],
-  ["zeros", [0, 0, 0], false],
-  ["thirds of three decimals", equal(3, 0.333), false],
-  ["thirds of two", equal(3, 0.33), false],
-  ["thirds of two, one of them made up for", equal(3, 0.33, 0.34), true],
-  ["thirds of six", equal(3, 0.333333), true],
-  ["thirds of six, rounded up", equal(3, 0.333334), false],
-  ["thirds of seven", equal(3, 0.3333333), true],
-  ["sixths of six", equal(6, 0.166667), true],
-  ["sevenths of six", equal(7, 0.142857), true],
-  ["sevenths of five", equal(7, 0.14286), false],
-  ["ninths of six", equal(9, 0.111111), true],
-  ["elevenths of six", equal(11, 0.090909), true],
-  ["thirteenths of six", equal(13, 0.076923), true],
-  ["hundredths", equal(100, 0.01), true],
-  ["hundredths, one forgotten", equal(100, 0.01, 0), false],
-  ["97 of six", equal(97, 0.010309), false],
-  ["tenths, added as doubles", equal(10, 0.1), true],
-  [
-    "a softmax in doubles",
-    [Math.exp(1), Math.exp(2), Math.exp(3)].map((e, _, all) => e / all.reduce((a, b) => a + b)),
-    true
-  ],
-  [
-    "a softmax of single precision",
-    [Math.exp(1), Math.exp(2), Math.exp(3)].map((e, _, all) => Math.fround(e / all.reduce((a, b) => a + b))),
-    true
-  ],
-  ["a softmax of half precision", [0.09003, 0.24475, 0.66504], false],
-  ["percentages", [50, 30, 20], false],
-  ["more than one by a millionth, of two", [0.5, 0.500001], true],
-  ["more than one by two millionths, of two", [0.5, 0.500002], false],
-  ["less than one by 1.5e-6, of three", [0.5, 0.25, 0.2499985], true],
-  ["less than one by 1.6e-6, of three", [0.5, 0.25, 0.2499984], false],
-  ["less than one by 1e-5, of twenty", equal(20, 0.05, 0.04999), true],
-  ["less than one by 1.1e-5, of a hundred", equal(100, 0.01, 0.009989), false],
-  ["complements", [0.7, 1 - 0.7], true],
-  ["what is left of one", [0.1, 0.7, 1 - 0.1 - 0.7], true],
-  ["the smallest one beside one", [1, 1e-9], true],
-  ["1 beside what is no small number", [1, 1e-5], false],
-  ["rounded Dirichlet draws", roundedTo(6, [0.1234567, 0.2345678, 0.3456789, 0.2962966]), true],
-  ["negative numbers that sum to one", [1.5, -0.5], true]
-] as const)("sumProblem allows half a millionth for each probability and a hair: %s", (_, numbers, sums) => {
-  assert.strictEqual(sumProblem(numbers) === undefined, sums)
+describe("The sum of probabilities", () => {
+  it.prop(
+    "sumProblem allows half a millionth for each probability, at most a hundred-thousandth, and a hair",
+    [Rounded],
+    ([{ count, decimals, off }]) => {
+      const one = 10 ** decimals
+      const each = Math.round(one / count)
+      const last = each + off
+      const sum = each * (count - 1) + last
+      const billionths = Math.abs(sum - one) * 10 ** (9 - decimals)
+      const numbers = [...times(count - 1, () => each / one), last / one]
+      assert.strictEqual(sumProblem(numbers) === undefined, billionths <= Math.min(500 * count, 10_000) + 1)
+    },
+    { arbitrary: { runs: 2000 } }
+  )
+
+  const softmax = [1, 2, 3].map((x) => Math.exp(x)).map((e, _, all) => e / all.reduce((a, b) => a + b))
+  it.each([
+    ["none at all", [], false],
+    ["tenths, added as doubles", times(10, () => 0.1), true],
+    ["a softmax in doubles", softmax, true],
+    ["a softmax of single precision", softmax.map(Math.fround), true],
+    ["a softmax of half precision", [0.09003, 0.24475, 0.66504], false],
+    ["percentages", [50, 30, 20], false],
+    ["complements", [0.7, 1 - 0.7], true],
+    ["what is left of one", [0.1, 0.7, 1 - 0.1 - 0.7], true],
+    ["the smallest one beside one", [1, 1e-9], true],
+    ["1 beside what is no small number", [1, 1e-5], false],
+    ["rounded Dirichlet draws", [0.123457, 0.234568, 0.345679, 0.296297], true],
+    ["negative numbers that sum to one", [1.5, -0.5], true]
+  ] as const)("sumProblem judges what programs send: %s", (_, numbers, sums) => {
+    assert.strictEqual(sumProblem(numbers) === undefined, sums)
+  })
 })
