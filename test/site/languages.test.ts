@@ -25,6 +25,7 @@ import {
   signInLink,
   wrongCode
 } from "../support/agents.ts"
+import { oneIn } from "../support/breadth.ts"
 import { moveTo, newChallenge, newPriceEvent, plus, predict, submit } from "../support/challenges.ts"
 import { completeLog } from "../support/logbook.ts"
 import { fundOwnerOf } from "../support/credit.ts"
@@ -72,7 +73,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
       yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament({ slug: "cup" }) })
       yield* Skill.use((skill) => skill.countDue)
       for (const job of jobs) yield* JobRuns.use((runs) => runs.claim(job, Duration.seconds(15)))
-      for (const path of [
+      for (const path of oneIn(3, [
         "/",
         "/challenges",
         "/challenges?status=resolved",
@@ -117,7 +118,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
         "/log",
         "/status",
         "/verify"
-      ]) {
+      ])) {
         const page = yield* get(path)
         assert.strictEqual(page.status, 200, path)
         assert.include(page.text, '<html lang="zh-CN">', path)
