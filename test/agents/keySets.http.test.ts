@@ -63,15 +63,16 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
       yield* TestClock.adjust("20000 days")
       const { publish } = yield* Publisher
       const agentId = yield* onboarded("rotates")
-      const fetches = Effect.fnUntraced(function* (pair: KeyPair, changes: { readonly header?: Changes }) {
+      const tokenBy = Effect.fnUntraced(function* (pair: KeyPair, changes: { readonly header?: Changes }) {
         return yield* askByAssertion(agentId, yield* assertionOf(agentId, pair, changes))
       })
       publish([publicJwk(first, { kid: "1" }), publicJwk(rsa, { kid: "rsa" })])
-      assert.strictEqual((yield* fetches(first, named("1"))).status, 200)
-      assert.strictEqual((yield* fetches(rsa, named("rsa"))).status, 200)
+      assert.strictEqual((yield* tokenBy(first, named("1"))).status, 200)
+      assert.strictEqual((yield* tokenBy(rsa, named("rsa"))).status, 200)
       publish([publicJwk(second, { kid: "2" }), publicJwk(first, { kid: "3" })])
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual((yield* fetches(second, named("2"))).status, 200)
+      assert.strictEqual((yield* tokenBy(second, named("2"))).status, 200)
+      assert.strictEqual((yield* tokenBy(first, named("3"))).status, 200)
       // A kid that has gone, another key's kid, a stranger's key under a right kid, and keys that the assertion brings along.
       for (const [pair, changes] of [
         [first, named("1")],
@@ -81,14 +82,14 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
         [first, { header: { kid: "3", jku: "http://127.0.0.1/other" } }],
         [first, { header: { kid: "3", jwk: publicJwk(first) } }]
       ] as const) {
-        const refused = yield* fetches(pair, changes)
+        const refused = yield* tokenBy(pair, changes)
         assert.deepStrictEqual(
           [refused.status, refused.json["error"]],
           [401, "invalid_client"],
           JSON.stringify(changes)
         )
       }
-      const unnamed = yield* fetches(first, {})
+      const unnamed = yield* tokenBy(first, {})
       assert.strictEqual(unnamed.status, 401)
       assert.include(unnamed.json["detail"], "several ES256 keys: expected the kid of one")
     })
