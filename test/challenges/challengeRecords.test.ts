@@ -2,7 +2,6 @@
  * Constraints of the database on challenges, forecasts, archived tournaments and virtual positions: it refuses rows of no form,
  * rows of two, impossible rows, and changes of frozen members.
  */
-import { candleFacts } from "../../src/scoring/kinds/facts.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -13,8 +12,6 @@ import {
   moveTo,
   newMacro,
   plus,
-  answerPriceEvent,
-  importCandles,
   newPriceEvent,
   importQuotes,
   instant,
@@ -22,8 +19,9 @@ import {
   predict
 } from "../support/challenges.ts"
 import { copied, refusal } from "../support/errors.ts"
+import { answer, askAnew, everyKind } from "../support/kinds.ts"
 import { testServices } from "../support/services.ts"
-import { PriceEventKind } from "../../src/services/domain/Challenge.ts"
+import type { PriceEventKind } from "../../src/services/domain/Challenge.ts"
 import { Archive } from "../../src/services/Archive.ts"
 
 /** A settled challenge with a forecast. */
@@ -36,64 +34,6 @@ const settled = Effect.gen(function* () {
 })
 
 const id = { id: "gen_random_uuid()" }
-
-layer(testServices())("A macro challenge in the database", (it) => {
-  it.effect.each([
-    ["has a period", { period: "null" }, "challenges_terms"],
-    ["has bins", { bin_edges: "null" }, "challenges_terms"],
-    ["has a reward pool", { reward_pool: "null" }, "challenges_terms"],
-    ["has no open price", { open_price: "1" }, "challenges_terms"],
-    ["has no dead zone", { dead_zone_pct: "1" }, "challenges_terms"],
-    ["has ascending edges", { bin_edges: "array[1, 1]" }, "challenges_bins"],
-    ["has an edge", { bin_edges: "'{}'::numeric[]" }, "challenges_bins"],
-    ["has edges that are numbers", { bin_edges: "array['NaN']" }, "challenges_bins"],
-    ["has edges that end", { bin_edges: "array['Infinity']" }, "challenges_bins"],
-    ["has a scale above 0", { reference_scale: "0" }, "challenges_reference_scale"],
-    ["has a scale that is a number", { reference_scale: "'NaN'" }, "challenges_reference_scale"],
-    [
-      "has a spread where it has no scale",
-      { reference_scale: "null", bin_edges: "array[1]" },
-      "challenges_some_scale"
-    ],
-    ["has a step above 0", { decimal_step: "0" }, "challenges_decimal_step"],
-    ["has no reward pool below 0", { reward_pool: "-1" }, "challenges_reward_pool"],
-    ["is of one type", { type: "'directional'" }, "challenges_frozen_texts"],
-    [
-      "has its texts",
-      { resolution_criteria: "null", resolution_criteria_zh: "null" },
-      "challenges_frozen_texts"
-    ]
-  ] as const)("A macro challenge in the database %s", ([, changes, constraint]) =>
-    Effect.gen(function* () {
-      yield* freshWeek
-      const { id: made } = yield* newMacro()
-      assert.strictEqual(
-        yield* refusal(copied("challenges", `id = '${made}'`, { ...id, ...changes })),
-        constraint
-      )
-    })
-  )
-
-  it.effect("A macro challenge is frozen at creation", () =>
-    Effect.gen(function* () {
-      yield* freshWeek
-      const { id: made } = yield* newMacro()
-      for (const set of [
-        "period = 'x'",
-        "unit = 'x'",
-        "bin_edges = array[1]",
-        "reference_scale = 1",
-        "decimal_step = 1",
-        "reward_pool = 1"
-      ]) {
-        assert.include(
-          yield* refusal((sql) => sql`update challenges set ${sql.literal(set)} where id = ${made}::uuid`),
-          "frozen at creation"
-        )
-      }
-    })
-  )
-})
 
 layer(testServices())("A forecast in the database", (it) => {
   const ofMacro = "predicted_value is not null"
@@ -115,10 +55,6 @@ layer(testServices())("A forecast in the database", (it) => {
     ["prediction_scores", { skill: "null" }, "prediction_scores_one_form"],
     ["prediction_scores", { crps: "-1" }, "prediction_scores_crps"],
     ["prediction_scores", { skill: "1.1" }, "prediction_scores_skill"],
-    ["settlements", { result: "'bullish'" }, "settlements_one_form"],
-    ["settlements", { close_price: "1" }, "settlements_one_form"],
-    ["settlements", { actual_value: "null" }, "settlements_one_form"],
-    ["settlements", { reference_scale: "null" }, "settlements_one_form"],
     ["settlements", { reference_scale: "0" }, "settlements_reference_scale"]
   ] as const)("A forecast in the table %s is refused with %j", ([table, changes, constraint]) =>
     Effect.gen(function* () {
@@ -134,8 +70,37 @@ layer(testServices())("A forecast in the database", (it) => {
   )
 })
 
-layer(testServices())("A price event in the database", (it) => {
+const newQuestion = (kind: "macro" | PriceEventKind) =>
+  kind === "macro" ? newMacro() : newPriceEvent({ kind })
+
+layer(testServices())("A question in the database", (it) => {
   it.effect.each([
+    ["macro", "has a period", { period: "null" }, "challenges_terms"],
+    ["macro", "has bins", { bin_edges: "null" }, "challenges_terms"],
+    ["macro", "has a reward pool", { reward_pool: "null" }, "challenges_terms"],
+    ["macro", "has no open price", { open_price: "1" }, "challenges_terms"],
+    ["macro", "has no dead zone", { dead_zone_pct: "1" }, "challenges_terms"],
+    ["macro", "has ascending edges", { bin_edges: "array[1, 1]" }, "challenges_bins"],
+    ["macro", "has an edge", { bin_edges: "'{}'::numeric[]" }, "challenges_bins"],
+    ["macro", "has edges that are numbers", { bin_edges: "array['NaN']" }, "challenges_bins"],
+    ["macro", "has edges that end", { bin_edges: "array['Infinity']" }, "challenges_bins"],
+    ["macro", "has a scale above 0", { reference_scale: "0" }, "challenges_reference_scale"],
+    ["macro", "has a scale that is a number", { reference_scale: "'NaN'" }, "challenges_reference_scale"],
+    [
+      "macro",
+      "has a spread where it has no scale",
+      { reference_scale: "null", bin_edges: "array[1]" },
+      "challenges_some_scale"
+    ],
+    ["macro", "has a step above 0", { decimal_step: "0" }, "challenges_decimal_step"],
+    ["macro", "has no reward pool below 0", { reward_pool: "-1" }, "challenges_reward_pool"],
+    ["macro", "is of one type", { type: "'directional'" }, "challenges_frozen_texts"],
+    [
+      "macro",
+      "has its texts",
+      { resolution_criteria: "null", resolution_criteria_zh: "null" },
+      "challenges_frozen_texts"
+    ],
     ["barrier", "has a level", { level: "null" }, "challenges_terms"],
     ["barrier", "has a level above 0", { level: "0" }, "challenges_level"],
     ["barrier", "has a level that is a number", { level: "'NaN'" }, "challenges_level"],
@@ -163,10 +128,10 @@ layer(testServices())("A price event in the database", (it) => {
       { deadline: "t.cancel_at + interval '1 second'" },
       "challenges_times"
     ]
-  ] as const)("A price event of kind %s %s", ([kind, , changes, constraint]) =>
+  ] as const)("A question of kind %s %s", ([kind, , changes, constraint]) =>
     Effect.gen(function* () {
       yield* freshWeek
-      const { id: made } = yield* newPriceEvent({ kind })
+      const { id: made } = yield* newQuestion(kind)
       assert.strictEqual(
         yield* refusal(copied("challenges", `id = '${made}'`, { ...id, ...changes })),
         constraint
@@ -174,11 +139,18 @@ layer(testServices())("A price event in the database", (it) => {
     })
   )
 
-  it.effect("A price event is frozen at creation", () =>
+  it.effect.each([
+    [
+      "macro",
+      ["period = 'x'", "unit = 'x'", "bin_edges = array[1]", "reference_scale = 1", "decimal_step = 1"]
+    ],
+    ["macro", ["reward_pool = 1"]],
+    ["barrier", ["level = 1", "window_from = window_from - interval '1 hour'"]]
+  ] as const)("A question of kind %s is frozen at creation: %j", ([kind, changes]) =>
     Effect.gen(function* () {
       yield* freshWeek
-      const { id: made } = yield* newPriceEvent({ kind: "barrier" })
-      for (const set of ["level = 1", "window_from = window_from - interval '1 hour'"]) {
+      const { id: made } = yield* newQuestion(kind)
+      for (const set of changes) {
         assert.include(
           yield* refusal((sql) => sql`update challenges set ${sql.literal(set)} where id = ${made}::uuid`),
           "frozen at creation"
@@ -187,41 +159,33 @@ layer(testServices())("A price event in the database", (it) => {
     })
   )
 
-  it.effect("A price event is settled in the form of its kind", () =>
+  it.effect.each(everyKind)("A settlement in the database has the form of its kind: %s", ([, kind]) =>
     Effect.gen(function* () {
-      const monday = yield* freshWeek
-      const made = yield* Effect.forEach(PriceEventKind.literals, (kind) =>
-        newPriceEvent({ kind, resolve_at: monday })
-      )
-      const agent = yield* claimedAgent()
-      for (const each of made) yield* answerPriceEvent(agent, each)
-      yield* importCandles(
-        "ETH",
-        "1h",
-        Array.from({ length: 200 }, (_, index) => [plus(monday, { hours: -1 - index }), 99] as const)
-      )
-      yield* moveTo(plus(monday, "1 hour"))
-      const { resolved } = yield* Scoring.use((scoring) => scoring.settleDue)
-      assert.strictEqual(resolved.length, made.length)
-      for (const { id: challenge, kind } of made) {
-        const isYesOrNo = candleFacts[kind].answers === "yes_no"
-        const next = { version: "2", previous_version: "1", reason: "'why'" }
-        const wrong = isYesOrNo
+      const asked = yield* askAnew(kind)
+      yield* answer(yield* claimedAgent(), kind, asked, kind.answers[0])
+      yield* moveTo(asked.end)
+      yield* kind.publish(asked.end)
+      yield* kind.settle(asked)
+      const wrong = [
+        ...(kind.outcome.result === null
           ? [
-              { close_price: "null" },
-              { result: "null" },
-              { result: "'neutral'" },
-              { open_price: "1" },
-              { actual_value: "1" }
+              { actual_value: "null" },
+              { reference_scale: "null" },
+              { result: "'bullish'" },
+              { close_price: "1" }
             ]
-          : [{ reference_scale: "null" }, { level: "1" }, { result: "'bullish'" }, { close_price: "1" }]
-        for (const changes of wrong) {
-          assert.strictEqual(
-            yield* refusal(copied("settlements", `challenge_id = '${challenge}'`, { ...next, ...changes })),
-            "settlements_one_form",
-            `${kind} ${JSON.stringify(changes)}`
-          )
-        }
+          : [{ close_price: "null" }, { result: "null" }, { actual_value: "1" }, { reference_scale: "1" }]),
+        ...(kind.type === "directional"
+          ? [{ open_price: "null" }]
+          : [{ open_price: "1" }, { result: "'neutral'" }])
+      ]
+      for (const changes of wrong) {
+        const next = { version: "2", previous_version: "1", reason: "'why'", ...changes }
+        assert.strictEqual(
+          yield* refusal(copied("settlements", `challenge_id = '${asked.id}'`, next)),
+          "settlements_one_form",
+          JSON.stringify(changes)
+        )
       }
     })
   )

@@ -4,7 +4,6 @@ import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { rateLimits } from "../../src/config.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
-import { emptyAnswer } from "../../src/services/domain/Prediction.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claim, onboard, onboardClaimed } from "../support/agents.ts"
 import { newChallenge, newMacro, newPriceEvent, plus, freshWeek } from "../support/challenges.ts"
@@ -55,28 +54,6 @@ layer(testServer())("A prediction of any type", (it) => {
         yield* reasonsOf(token),
         times(4, () => "Rents.")
       )
-    })
-  )
-
-  it.effect("A prediction is answered with the values of the other form as null, at every endpoint", () =>
-    Effect.gen(function* () {
-      const { token } = yield* predictor
-      const answer = { ...emptyAnswer, direction: "bullish", confidence: 0.5 }
-      const figure = { ...emptyAnswer, ...normal }
-      const expected = [answer, { ...figure, stake: null }, answer, figure]
-      for (const [index, { id, json, path }] of (yield* eachType).entries()) {
-        const { created_at, prediction_id, receipt, ...others } = (yield* post(path, { token, json })).json
-        assert.deepStrictEqual<unknown>(others, {
-          challenge_id: id,
-          ...expected[index],
-          counts_for_score: true,
-          note: null,
-          revision_count: 0
-        })
-        assert.isString(created_at)
-        assert.isString(prediction_id)
-        assert.isString(member(receipt, "commit"))
-      }
     })
   )
 

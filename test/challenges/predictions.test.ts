@@ -1,17 +1,14 @@
 /** Predictions: which of them count, and what a receipt proves. */
-import { createHash } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
-import canonicalize from "canonicalize"
 import { DateTime, Effect, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { emptyAnswer } from "../../src/services/domain/Prediction.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
 import { claimedAgent } from "../support/agents.ts"
-import { freshWeek, importQuotes, millisBefore, newChallenge, plus, predict } from "../support/challenges.ts"
-import { countOf, rowsOf } from "../support/database.ts"
+import { freshWeek, importQuotes, millisBefore, newChallenge, predict } from "../support/challenges.ts"
+import { rowsOf } from "../support/database.ts"
 import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
@@ -47,146 +44,6 @@ const paperSignals = (agentId: Parameters<typeof predict>[0], challenge: { reado
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
 layer(testServices())("A prediction on an open challenge", (it) => {
-  it.effect("The first prediction before the deadline counts for score", () =>
-    Effect.gen(function* () {
-      const now = yield* freshWeek
-      const agent = yield* claimedAgent()
-      const challenge = yield* newChallenge()
-      const { answer, replaced } = yield* predict(agent, challenge, {
-        direction: "bearish",
-        confidence: 0.25,
-        reasoning: "Stocks are high."
-      })
-      assert.isFalse(replaced)
-      const { prediction_id, receipt, ...shown } = answer
-      assert.deepStrictEqual(shown, {
-        challenge_id: challenge.id,
-        ...emptyAnswer,
-        direction: "bearish",
-        confidence: 0.25,
-        created_at: DateTime.formatIso(now),
-        counts_for_score: true,
-        note: null,
-        revision_count: 0
-      })
-      assert.match(prediction_id, /^[0-9a-f-]{36}$/)
-      assert.isNotNull(receipt)
-      assert.deepStrictEqual(yield* countsOf(challenge), [1, 0, 1, 0])
-    })
-  )
-
-  it.effect("A second prediction without is_revision is rejected as a duplicate, and changes nothing", () =>
-    Effect.gen(function* () {
-      yield* freshWeek
-      const agent = yield* claimedAgent()
-      const challenge = yield* newChallenge()
-      yield* predict(agent, challenge)
-      for (const again of [{}, { is_revision: false }, { direction: "bearish" as const }]) {
-        const refused = yield* Effect.flip(predict(agent, challenge, again))
-        assert.strictEqual(refused._tag, "DuplicatePrediction")
-        assert.strictEqual(refused.code, "duplicate_prediction")
-      }
-      assert.strictEqual((yield* storedPredictions(challenge)).length, 1)
-      assert.deepStrictEqual(yield* countsOf(challenge), [1, 1, 0, 0])
-    })
-  )
-
-  it.effect("A revision before the deadline replaces the prediction; all revisions are kept", () =>
-    Effect.gen(function* () {
-      yield* freshWeek
-      const agent = yield* claimedAgent()
-      const challenge = yield* newChallenge()
-      const first = yield* predict(agent, challenge, { reasoning: "one" })
-      yield* TestClock.adjust("1 minute")
-      const second = yield* predict(agent, challenge, { direction: "neutral", is_revision: true })
-      yield* TestClock.adjust("1 minute")
-      const third = yield* predict(agent, challenge, {
-        direction: "bearish",
-        confidence: 1,
-        reasoning: "three",
-        is_revision: true
-      })
-      assert.deepStrictEqual(
-        [first, second, third].map(({ answer, replaced }) => [
-          replaced,
-          answer.revision_count,
-          answer.counts_for_score
-        ]),
-        [
-          [false, 0, true],
-          [true, 1, true],
-          [true, 2, true]
-        ]
-      )
-      assert.deepStrictEqual(yield* storedPredictions(challenge), [
-        { revision: 0, direction: "bullish", confidence: "0.5", reasoning: "one" },
-        { revision: 1, direction: "neutral", confidence: "0.5", reasoning: null },
-        { revision: 2, direction: "bearish", confidence: "1", reasoning: "three" }
-      ])
-      assert.deepStrictEqual(yield* countsOf(challenge), [1, 0, 1, 0])
-    })
-  )
-
-  it.effect("A prediction with is_revision and none before it is taken as the first one", () =>
-    Effect.gen(function* () {
-      yield* freshWeek
-      const agent = yield* claimedAgent()
-      const challenge = yield* newChallenge()
-      const { answer, replaced } = yield* predict(agent, challenge, { is_revision: true })
-      assert.isFalse(replaced)
-      assert.strictEqual(answer.revision_count, 0)
-      assert.isTrue(answer.counts_for_score)
-    })
-  )
-
-  it.effect("A prediction counts up to one millisecond before the deadline, and not at the deadline", () =>
-    Effect.gen(function* () {
-      const deadline = plus(yield* freshWeek, "1 hour")
-      const challenge = yield* newChallenge({ deadline })
-      const [early, late] = [yield* claimedAgent(), yield* claimedAgent()]
-      const counted = yield* predict(early, challenge, {}, millisBefore(deadline, 1))
-      assert.isTrue(counted.answer.counts_for_score)
-      const paper = yield* predict(late, challenge, {}, deadline)
-      assert.isFalse(paper.answer.counts_for_score)
-      assert.deepStrictEqual(yield* countsOf(challenge), [1, 1, 0, 0])
-    })
-  )
-
-  it.effect("A revision at the deadline does not replace the prediction", () =>
-    Effect.gen(function* () {
-      const deadline = plus(yield* freshWeek, "1 hour")
-      const challenge = yield* newChallenge({ deadline })
-      const agent = yield* claimedAgent()
-      yield* predict(agent, challenge)
-      const late = yield* predict(agent, challenge, { direction: "bearish", is_revision: true }, deadline)
-      assert.isFalse(late.answer.counts_for_score)
-      assert.isFalse(late.replaced)
-      assert.deepStrictEqual(yield* countsOf(challenge), [1, 1, 0, 0])
-    })
-  )
-
-  it.effect("A prediction stamped in time counts until the challenge is closed, and is refused then", () =>
-    Effect.gen(function* () {
-      const deadline = plus(yield* freshWeek, "1 hour")
-      const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 day") })
-      const [onItsWay, tooLate] = [yield* claimedAgent(), yield* claimedAgent()]
-      const stamp = millisBefore(deadline, 1)
-
-      yield* TestClock.setTime(DateTime.toEpochMillis(deadline) + 14_999)
-      yield* settle
-      const accepted = yield* predict(onItsWay, challenge, {}, stamp)
-      assert.isTrue(accepted.answer.counts_for_score)
-
-      yield* TestClock.adjust("1 millis")
-      yield* settle
-      const shutOut = yield* Effect.flip(predict(tooLate, challenge, {}, stamp))
-      assert.strictEqual(shutOut._tag, "NotRecordedInTime")
-      assert.include("detail" in shutOut ? shutOut.detail : "", `received at ${DateTime.formatIso(stamp)}`)
-      assert.isFalse((yield* predict(tooLate, challenge)).answer.counts_for_score)
-      assert.deepStrictEqual(yield* countsOf(challenge), [1, 1, 0, 0])
-    })
-  )
-
   it.effect("A prediction keeps its confidence as the exact decimal of the JSON number", () =>
     Effect.gen(function* () {
       yield* freshWeek
@@ -216,29 +73,6 @@ layer(testServices())("A prediction on a challenge that is not open", (it) => {
         ]
         for (const refused of refusals) assert.strictEqual(refused.code, "not_found", id)
       }
-    })
-  )
-
-  it.effect("A cancelled challenge rejects predictions and paper-trade signals", () =>
-    Effect.gen(function* () {
-      const now = yield* freshWeek
-      const challenge = yield* newChallenge()
-      const [earlier, newcomer] = [yield* claimedAgent(), yield* claimedAgent()]
-      yield* predict(earlier, challenge)
-      yield* Scoring.use((scoring) => scoring.void("directional", challenge.id, "The exchange was shut."))
-      const submissions = [
-        predict(newcomer, challenge),
-        predict(earlier, challenge),
-        predict(earlier, challenge, { is_revision: true }),
-        predict(newcomer, challenge, {}, plus(now, "2 hours"))
-      ]
-      for (const submission of submissions) {
-        const refused = yield* Effect.flip(submission)
-        assert.strictEqual(refused._tag, "ChallengeCancelled")
-        assert.strictEqual(refused.code, "challenge_cancelled")
-      }
-      assert.strictEqual((yield* storedPredictions(challenge)).length, 1)
-      assert.deepStrictEqual((yield* paperSignals(newcomer, challenge)).items, [])
     })
   )
 
@@ -347,84 +181,6 @@ layer(testServices())("A prediction on a challenge that is not open", (it) => {
 })
 
 layer(testServices())("The receipt", (it) => {
-  const commitOf = (salt: string, body: string) =>
-    createHash("sha256")
-      .update("auspex/commit/v1")
-      .update(Buffer.from([0]))
-      .update(Buffer.from(salt, "hex"))
-      .update(body, "utf8")
-      .digest("hex")
-
-  it.effect(
-    "A receipt commits to the canonical body with the salt, and the agent can prove what it sent",
-    () =>
-      Effect.gen(function* () {
-        const now = yield* freshWeek
-        const agent = yield* claimedAgent()
-        const challenge = yield* newChallenge()
-        const reasoning = 'Gold \u{1f947}, "quoted" \\ line\nbreak, Überraschung'
-        for (const revision of [0, 1, 2]) {
-          const { answer } = yield* predict(agent, challenge, {
-            direction: "neutral",
-            confidence: 0.1 + 0.2,
-            reasoning,
-            is_revision: true
-          })
-          assert(answer.receipt !== null)
-          const { commit, salt, body, leaf_index } = answer.receipt
-          assert.strictEqual(commit, commitOf(salt, body))
-          assert.match(salt, /^[0-9a-f]{64}$/)
-          assert.isNull(leaf_index)
-          assert.strictEqual(body, canonicalize(JSON.parse(body)))
-          assert.deepStrictEqual(JSON.parse(body), {
-            agent_id: agent,
-            challenge_id: challenge.id,
-            kind: "directional",
-            reasoning_sha256: createHash("sha256").update(reasoning, "utf8").digest("hex"),
-            received_at: DateTime.formatIso(now),
-            revision,
-            values: { confidence: 0.1 + 0.2, direction: "neutral" }
-          })
-        }
-      })
-  )
-
-  it.effect("A receipt has a salt of its own each time, and no reasoning hash without a reasoning", () =>
-    Effect.gen(function* () {
-      yield* freshWeek
-      const challenge = yield* newChallenge()
-      const salts = new Set<string>()
-      for (let each = 0; each < 5; each++) {
-        const { answer } = yield* predict(yield* claimedAgent(), challenge)
-        assert(answer.receipt !== null)
-        salts.add(answer.receipt.salt)
-        assert.include(answer.receipt.body, '"reasoning_sha256":null')
-      }
-      assert.strictEqual(salts.size, 5)
-    })
-  )
-
-  it.effect("A receipt is that of the stored record, and is shown again to its agent", () =>
-    Effect.gen(function* () {
-      yield* freshWeek
-      const agent = yield* claimedAgent()
-      const challenge = yield* newChallenge()
-      yield* predict(agent, challenge)
-      const { answer } = yield* predict(agent, challenge, { confidence: 1, is_revision: true })
-      const own = yield* Arenas.use((arenas) => arenas.ownPredictions(agent, firstPage))
-      assert.deepStrictEqual(
-        own.items.map((each) => [each.prediction_id, each.revision_count, each.receipt]),
-        [[answer.prediction_id, 1, answer.receipt]]
-      )
-      const stored = yield* rowsOf(
-        Schema.Struct({ commit: Schema.String }),
-        (sql) => sql`select encode(commit, 'hex') as commit from predictions
-                      where challenge_id = ${challenge.id}::uuid and revision = 1`
-      )
-      assert.deepStrictEqual(stored, [{ commit: answer.receipt?.commit ?? "none" }])
-    })
-  )
-
   it.effect("A receipt has the same body for the same challenge id in capitals", () =>
     Effect.gen(function* () {
       yield* freshWeek
@@ -472,24 +228,6 @@ layer(testServices())("The counts of a challenge", (it) => {
         ])
       }),
     { arbitrary: { runs: breadth(8, 25), size: 30 } }
-  )
-
-  it.effect("The counts of a challenge are public before the deadline", () =>
-    Effect.gen(function* () {
-      yield* freshWeek
-      const challenge = yield* newChallenge()
-      yield* predict(yield* claimedAgent(), challenge, { direction: "neutral" })
-      assert.deepStrictEqual(yield* countsOf(challenge), [1, 0, 0, 1])
-      const results = yield* Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
-      assert.strictEqual(results.prediction_count, 1)
-      assert.strictEqual(
-        yield* countOf(
-          (sql) =>
-            sql`select count(*)::int as count from predictions where challenge_id = ${challenge.id}::uuid`
-        ),
-        1
-      )
-    })
   )
 })
 

@@ -97,51 +97,6 @@ layer(testServices())("The result", (it) => {
     })
   )
 
-  it.effect("The result comes on schedule for challenges in flight when their target is paused", () =>
-    Effect.gen(function* () {
-      const deadline = plus(yield* freshWeek, "1 hour")
-      const targets = yield* Targets
-      yield* targets.change("BTC", { paused: false })
-      const challenge = yield* newChallenge({ asset: "BTC", deadline })
-      yield* targets.change("BTC", { paused: true })
-      yield* predict(yield* claimedAgent(), challenge)
-      yield* moveTo(deadline)
-      yield* importQuotes("BTC", [[deadline, 102]])
-      yield* settle
-      assert.strictEqual(yield* statusOf(challenge), "resolved")
-    })
-  )
-
-  it.effect("The latest revision of each agent is scored: 50 + 50 c when right, 50 - 50 c when wrong", () =>
-    Effect.gen(function* () {
-      const deadline = plus(yield* freshWeek, "1 hour")
-      const challenge = yield* newChallenge({ deadline })
-      const sent = [
-        ["bullish", 1, 100],
-        ["bullish", 0, 50],
-        ["bearish", 1, 0],
-        ["neutral", 0.1, 45],
-        ["bullish", 0.3, 65]
-      ] as const
-      const expected = yield* Effect.forEach(sent, ([direction, confidence, score]) =>
-        Effect.gen(function* () {
-          const agent = yield* claimedAgent()
-          yield* predict(agent, challenge, { direction: "bearish", confidence: 0.77 })
-          yield* predict(agent, challenge, { direction, confidence, is_revision: true })
-          return [agent, direction === "bullish", score]
-        })
-      )
-      yield* moveTo(deadline)
-      yield* importQuotes("GC", [[deadline, 102]])
-      yield* settle
-      const { predictions } = yield* results(challenge)
-      assert.sameDeepMembers(
-        predictions.map((each) => [each.agent_id, each.is_correct, each.score]),
-        expected
-      )
-    })
-  )
-
   const Bet = Schema.Struct({
     direction: Direction,
     confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
@@ -359,112 +314,7 @@ layer(testServices())("The closing price", (it) => {
   )
 })
 
-layer(testServices())("No closing price", (it) => {
-  it.effect("A challenge without a closing price waits, and is cancelled 7 days after, scoring nobody", () =>
-    Effect.gen(function* () {
-      const deadline = plus(yield* freshWeek, "1 hour")
-      const challenge = yield* newChallenge({ deadline })
-      const agent = yield* claimedAgent()
-      yield* predict(agent, challenge)
-      for (const moment of [deadline, plus(deadline, "1 day"), millisBefore(plus(deadline, "7 days"), 1)]) {
-        yield* moveTo(moment)
-        const report = yield* settle
-        assert.deepStrictEqual([report.waiting, report.resolved, report.cancelled], [1, [], []])
-        assert.strictEqual(yield* statusOf(challenge), "closed")
-      }
-      yield* moveTo(plus(deadline, "7 days"))
-      assert.deepStrictEqual((yield* settle).cancelled, [challenge.id])
-      const shown = yield* results(challenge)
-      assert.strictEqual(shown.status, "cancelled")
-      assert.match(shown.cancel_reason ?? "", /No closing price was observed by /)
-      yield* importQuotes("GC", [[deadline, 102]])
-      assert.deepStrictEqual((yield* settle).resolved, [])
-      const card = yield* Scoring.use((scoring) => scoring.scorecard(agent, firstPage))
-      assert.strictEqual(card.overall.prediction_count, 0)
-    })
-  )
-
-  it.effect("A price of the first day that arrives on the seventh still settles", () =>
-    Effect.gen(function* () {
-      const deadline = plus(yield* freshWeek, "1 hour")
-      const challenge = yield* newChallenge({ deadline })
-      yield* moveTo(plus(deadline, "7 days"))
-      yield* importQuotes("GC", [[plus(deadline, "3 hours"), 102]])
-      yield* settle
-      assert.strictEqual(yield* statusOf(challenge), "resolved")
-    })
-  )
-
-  it.effect("Three resolvers at once cancel a challenge once, and one of them reports it", () =>
-    Effect.gen(function* () {
-      const deadline = plus(yield* freshWeek, "1 hour")
-      const challenge = yield* newChallenge({ deadline })
-      yield* moveTo(plus(deadline, "7 days"))
-      const reports = yield* thrice
-      assert.deepStrictEqual(
-        reports.flatMap((report) => report.cancelled),
-        [challenge.id]
-      )
-    })
-  )
-})
-
 layer(testServices())("Settling", (it) => {
-  it.effect("A challenge closes at the deadline and settles at resolve_at, not before", () =>
-    Effect.gen(function* () {
-      const now = yield* freshWeek
-      const [deadline, resolveAt] = [plus(now, "1 hour"), plus(now, "2 hours")]
-      const challenge = yield* newChallenge({ deadline, resolve_at: resolveAt })
-      yield* importQuotes("GC", [
-        [now, 102],
-        [deadline, 102],
-        [millisBefore(resolveAt, 1), 102]
-      ])
-      for (const moment of [now, millisBefore(deadline, 1)]) {
-        yield* moveTo(moment)
-        assert.deepStrictEqual(yield* settle, {
-          closed: 0,
-          resolved: [],
-          cancelled: [],
-          failed: [],
-          waiting: 0
-        })
-        assert.strictEqual(yield* statusOf(challenge), "open")
-      }
-      yield* moveTo(millisBefore(resolveAt, 1))
-      assert.deepStrictEqual(yield* settle, {
-        closed: 1,
-        resolved: [],
-        cancelled: [],
-        failed: [],
-        waiting: 0
-      })
-      assert.strictEqual(yield* statusOf(challenge), "closed")
-    })
-  )
-
-  it.effect("A second settlement of a challenge changes nothing", () =>
-    Effect.gen(function* () {
-      const deadline = plus(yield* freshWeek, "1 hour")
-      const challenge = yield* newChallenge({ deadline })
-      for (const agent of yield* claimedAgents(5)) yield* predict(agent, challenge)
-      yield* moveTo(deadline)
-      yield* importQuotes("GC", [[deadline, 102]])
-      assert.deepStrictEqual((yield* settle).resolved, [challenge.id])
-      const before = yield* fingerprints
-      yield* moveTo(plus(deadline, "3 days"))
-      yield* importQuotes("GC", [[plus(deadline, "1 hour"), 98]])
-      assert.deepStrictEqual(yield* settle, {
-        closed: 0,
-        resolved: [],
-        cancelled: [],
-        failed: [],
-        waiting: 0
-      })
-      assert.deepStrictEqual(yield* fingerprints, before)
-    })
-  )
-
   it.effect("A challenge that cannot be settled stops no other, and settles once it can", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -533,18 +383,6 @@ layer(testServices())("Settling", (it) => {
       assert.strictEqual(report.resolved.length, 205)
       assert.strictEqual(report.waiting, 1)
       assert.strictEqual(yield* statusOf(unpriced), "closed")
-    })
-  )
-
-  it.effect("A challenge that nobody predicted is resolved, too", () =>
-    Effect.gen(function* () {
-      const deadline = plus(yield* freshWeek, "1 hour")
-      const challenge = yield* newChallenge({ deadline })
-      yield* moveTo(deadline)
-      yield* importQuotes("GC", [[deadline, 100]])
-      yield* settle
-      const shown = yield* results(challenge)
-      assert.deepStrictEqual([shown.status, shown.result, shown.predictions], ["resolved", "neutral", []])
     })
   )
 })

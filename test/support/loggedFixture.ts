@@ -1,6 +1,8 @@
 /** A small set of data that is completely in the public log, or pending for it: for tests that look for differences. */
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Amendments } from "../../src/services/Amendments.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgents } from "./agents.ts"
@@ -32,6 +34,13 @@ export const revealAll = Effect.gen(function* () {
   yield* sequenceAll
   // Reveals wait while there are many other pending entries.
   while ((yield* sequencer.revealDue) > 0) yield* sequenceAll
+})
+
+/** The audits of the log and of the kept sums must find nothing. */
+export const audited = Effect.gen(function* () {
+  yield* revealAll
+  assert.deepStrictEqual((yield* Audit.use(({ verifyLog }) => verifyLog)).differences, [])
+  assert.deepStrictEqual((yield* Audit.use(({ verifyStats }) => verifyStats)).differences, [])
 })
 
 /** Adds two revisions with reasons after the first prediction. */
