@@ -330,7 +330,7 @@ const added: ReadonlyArray<
     },
     "a pending entry (prediction.commit) is in the log as entry"
   ],
-  ["log_pending", "type = 'challenge.create'", { id: "100000" }, "waits 2 times"],
+  ["log_pending", "type = 'challenge.create'", { id: "100000" }, "is pending 2 times"],
   [
     "log_pending",
     "type = 'challenge.create'",
