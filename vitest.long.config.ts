@@ -16,6 +16,7 @@ export default defineConfig({
     exclude: [],
     provide: { breadth: "full" },
     maxWorkers: 3,
-    testTimeout: 1_800_000
+    testTimeout: 1_800_000,
+    hookTimeout: 1_800_000
   }
 })

@@ -73,7 +73,7 @@ layer(fuzzing, { excludeTestServices: true })("The OpenAPI document", (it) => {
   const holds = (
     rule: string,
     check: (fuzzing: Fuzzing["Service"]) => Effect.Effect<void, unknown>,
-    timeout = 3 * minute
+    timeout?: number
   ) =>
     it.effect(
       rule,
