@@ -3,7 +3,7 @@
  * times that `npm run bench -- growth` measures at a million predictions stay flat only while these hold.
  */
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { pagePaths } from "../../src/http/site/paths.ts"
 import { logPaths } from "../../src/http/routes.ts"
@@ -45,8 +45,8 @@ const growingTables = Effect.gen(function* () {
 
 const makeGrown = Effect.gen(function* () {
   const url = yield* freshDatabase
-  // The owner fills tables and looks into plans, not the role that runs.
-  const client = Database.client(ownersUrl(url))
+  // The owner fills tables and looks into plans, not the role that runs, and may take long for it.
+  const client = Database.client(ownersUrl(url), { statementTimeout: Duration.minutes(10) })
   return yield* Effect.gen(function* () {
     yield* seed(size, () => Effect.void)
     const reads = yield* sentBy(Redacted.value(url), yield* readsOf(size))
