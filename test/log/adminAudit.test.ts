@@ -162,7 +162,7 @@ describe("The audit of the administrators' record", () => {
   names(
     "A call that was removed",
     (sql, { second }) => [sql`delete from audit_log where id = ${second}::uuid`],
-    ({ second }) => `audit_log, ${second}: it is link 3 of audit_chain, and not there`
+    ({ second }) => `audit_log, ${second}: link 3 of audit_chain records it, but it is missing`
   )
   names(
     "A call that was removed with its links",
@@ -192,7 +192,7 @@ describe("The audit of the administrators' record", () => {
       sql`
         update audit_head set count = 2, logged = 2, hash = (select hash from audit_chain where number = 2)`
     ],
-    () => "records 4 links of the audit log, and audit_chain has no link 4"
+    () => "records 4 links of the audit log, but audit_chain has no link 4"
   )
   names(
     "A chain that was made anew, whole and without a flaw",
@@ -216,6 +216,6 @@ describe("The audit of the administrators' record", () => {
         update audit_chain c set hash = m.hash from made m where m.number = c.number`,
       sql`update audit_head set hash = (select hash from audit_chain order by number desc limit 1)`
     ],
-    () => "records the first 4 links of the audit log, and audit_chain has others"
+    () => "records the first 4 links of the audit log, but audit_chain has others"
   )
 })
