@@ -21,20 +21,19 @@ import {
   newChallenge,
   newMacro,
   plus,
-  predict
+  predict,
+  resultsOf,
+  settleDue
 } from "../support/challenges.ts"
 import { allPages, firstPage, foreignCursors } from "../support/paging.ts"
 import { services, testServices } from "../support/services.ts"
 import { settings } from "../support/settings.ts"
 
-const settle = Scoring.use((scoring) => scoring.settleDue)
 const list = (filter: ChallengeFilter, page: Page = firstPage) =>
   Arenas.use((arenas) => arenas.list("directional", filter, page))
 const total = (filter: ChallengeFilter) => Arenas.use((arenas) => arenas.total("directional", filter))
 const active = (agentId: AgentId, page: Page = firstPage) =>
   Arenas.use((arenas) => arenas.active(agentId, page))
-const results = (challenge: { readonly id: string }, page: Page = firstPage) =>
-  Arenas.use((arenas) => arenas.results(challenge.id, page))
 const cancel = (challenge: { readonly id: string }, reason: string) =>
   Scoring.use((scoring) => scoring.void("directional", challenge.id, reason))
 const changeTarget = (key: string, change: Parameters<Targets["Service"]["change"]>[1]) =>
@@ -206,8 +205,8 @@ layer(testServices())("A new challenge", (it) => {
         assert.deepStrictEqual(yield* seen(made), { ...made, status: "closed" })
         const other = yield* newChallenge({ asset: "ZN" })
         assert.match(other.resolution_criteria ?? "", /1 hours? after.*24 hours after/)
-        yield* settle
-        assert.strictEqual((yield* results(made)).close_price, 101.5)
+        yield* settleDue
+        assert.strictEqual((yield* resultsOf(made)).close_price, 101.5)
       }).pipe(Effect.provide(changed))
     })
   )
@@ -265,7 +264,7 @@ layer(testServices())("The list of challenges", (it) => {
         const refusals = [
           yield* Effect.flip(list({}, page)),
           yield* Effect.flip(active(agent, page)),
-          yield* Effect.flip(results(challenge, page)),
+          yield* Effect.flip(resultsOf(challenge, page)),
           yield* Effect.flip(Arenas.use((arenas) => arenas.ownPredictions(agent, page))),
           yield* Effect.flip(Arenas.use((arenas) => arenas.paperSignals(agent, challenge.id, page)))
         ]
@@ -339,12 +338,12 @@ layer(testServices())("The results of a challenge", (it) => {
         })
 
         yield* moveTo(millisBefore(deadline, 1))
-        const before = yield* results(challenge)
+        const before = yield* resultsOf(challenge)
         assert.deepStrictEqual(before.predictions, [])
         assert.strictEqual(before.prediction_count, 2)
 
         yield* moveTo(deadline)
-        const closed = yield* results(challenge)
+        const closed = yield* resultsOf(challenge)
         const shown = [
           {
             agent_id: right,
@@ -387,7 +386,7 @@ layer(testServices())("The results of a challenge", (it) => {
       for (const agent of agents.slice(3, 7)) yield* predict(agent, challenge, { is_revision: true })
       yield* moveTo(deadline)
       const pages = yield* allPages(4, (page) =>
-        Effect.map(results(challenge, page), ({ predictions, next_cursor }) => ({
+        Effect.map(resultsOf(challenge, page), ({ predictions, next_cursor }) => ({
           items: predictions.map((each) => each.agent_id),
           next_cursor
         }))
@@ -414,7 +413,7 @@ layer(testServices())("An agent's own predictions", (it) => {
       yield* predict(other, open)
       yield* moveTo(plus(now, "1 hour"))
       yield* importQuotes("GC", [[plus(now, "1 hour"), 90]])
-      yield* settle
+      yield* settleDue
       const { items } = yield* Arenas.use((arenas) => arenas.ownPredictions(agent, firstPage))
       assert.deepStrictEqual(
         items.map((each) => [

@@ -5,7 +5,6 @@ import { SqlClient } from "effect/sql"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { emptyAnswer } from "../../src/services/domain/Prediction.ts"
 import { Charts } from "../../src/services/Charts.ts"
-import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent } from "../support/agents.ts"
 import {
   forecast,
@@ -16,7 +15,8 @@ import {
   newChallenge,
   newMacro,
   plus,
-  predict
+  predict,
+  settleDue
 } from "../support/challenges.ts"
 import { manyAgents, predictionsOn } from "../support/manyPredictions.ts"
 import { testServices } from "../support/services.ts"
@@ -151,7 +151,6 @@ layer(testServices())("Answers of a chart", (it) => {
 })
 
 const recordOf = (id: string) => Charts.use((charts) => charts.trackRecord(id))
-const settle = Scoring.use((scoring) => scoring.settleDue)
 
 layer(testServices())("An agent's record", (it) => {
   it.effect("An agent's record has its scores by the day of settlement, and its answers by confidence", () =>
@@ -171,7 +170,7 @@ layer(testServices())("An agent's record", (it) => {
         yield* predict(ada, challenge, { confidence, is_revision: true })
         yield* moveTo(deadline)
         yield* importQuotes("GC", [[deadline, price]])
-        yield* settle
+        yield* settleDue
       }
       const open = yield* newChallenge({ deadline: plus(monday, "6 days") })
       yield* predict(ada, open, { confidence: 1 })
@@ -204,7 +203,7 @@ layer(testServices())("An agent's record", (it) => {
       yield* Effect.forEach(open, (challenge) => predict(ada, challenge), { concurrency: 8, discard: true })
       yield* moveTo(deadline)
       yield* importQuotes("GC", [[deadline, 110]])
-      yield* settle
+      yield* settleDue
       const { days, isAll } = yield* recordOf(ada)
       assert.deepStrictEqual(
         days.map(({ count }) => count),
@@ -232,7 +231,7 @@ layer(testServices())("An agent's record", (it) => {
          where challenge_id = ${open.id}::uuid and revision = 0`
       yield* moveTo(deadline)
       yield* importQuotes("GC", [[deadline, 110]])
-      yield* settle
+      yield* settleDue
       // The first answer to the open challenge makes 2 999 that are newer than the settled one.
       yield* revised(1, 2998)
       const last = yield* recordOf(ada)
@@ -255,7 +254,7 @@ layer(testServices())("An agent's record", (it) => {
       yield* predict(ada, challenge)
       yield* moveTo(deadline)
       yield* importQuotes("GC", [[deadline, 110]])
-      yield* settle
+      yield* settleDue
       yield* moveTo(plus(monday, "3 days"))
       yield* Amendments.use((amendments) =>
         amendments.amend(challenge.id, { close_price: 90, reason: "A wrong quote." })

@@ -15,7 +15,8 @@ import {
   moveTo,
   newChallenge,
   plus,
-  predict
+  predict,
+  settleDue
 } from "../support/challenges.ts"
 import { countOf, rowsOf } from "../support/database.ts"
 import { firstPage } from "../support/paging.ts"
@@ -24,8 +25,6 @@ import { testServices } from "../support/services.ts"
 const services = (largest: number) => layer(testServices({ AUSPEX_LARGEST_BATCH: String(largest) }))
 
 type Sent = Parameters<typeof predict>[2]
-
-const settle = Scoring.use((scoring) => scoring.settleDue)
 
 const predictionsOf = (agentId: AgentId) =>
   countOf((sql) => sql`select count(*)::int as count from predictions where agent_id = ${agentId}::uuid`)
@@ -295,7 +294,7 @@ inBatches("Submissions at the moment of closing", (it) => {
             submissionsOf(agents, challenge, tick, millisBefore(deadline, 1))
           )
           yield* wait
-          yield* Effect.all([settle, settle, settle], { concurrency: "unbounded" })
+          yield* Effect.all([settleDue, settleDue, settleDue], { concurrency: "unbounded" })
           const whenSettled = yield* recorded(challenge)
           const late = yield* Effect.flip(
             predict(yield* claimedAgent(), challenge, {}, millisBefore(deadline, 1))
@@ -328,7 +327,7 @@ inBatches("Submissions at the moment of closing", (it) => {
         submissionsOf(agents, challenge, tick, millisBefore(deadline, 1))
       )
       yield* wait
-      const report = yield* settle
+      const report = yield* settleDue
       const whenClosed = yield* recorded(challenge)
       assert.strictEqual(report.closed, 1)
       yield* Fiber.join(submitting)

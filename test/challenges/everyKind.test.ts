@@ -10,16 +10,15 @@ import type { NewAnswer } from "../../src/services/domain/Answer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claimedAgent, provisionalAgent } from "../support/agents.ts"
-import { freshWeek, millisBefore, moveTo, plus, submit } from "../support/challenges.ts"
+import { freshWeek, millisBefore, moveTo, plus, resultsOf, settleDue, submit } from "../support/challenges.ts"
 import { times } from "../support/concurrently.ts"
 import { rowsOf } from "../support/database.ts"
-import { answer, ask, askAnew, everyKind, settleDue } from "../support/kinds.ts"
-import type { Asked, Kind } from "../support/kinds.ts"
+import { answer, ask, askAnew, everyKind } from "../support/kinds.ts"
+import type { Question, Kind } from "../support/kinds.ts"
 import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
-const results = ({ id }: Asked) => Arenas.use((arenas) => arenas.results(id, firstPage))
-const counted = ({ id }: Asked) =>
+const counted = ({ id }: Question) =>
   Effect.map(
     Arenas.use((arenas) => arenas.get(id)),
     ({ prediction_count }) => prediction_count
@@ -65,27 +64,27 @@ layer(testServices())("A question of every kind", (it) => {
   it.effect.each(everyKind)("The status of a question follows the clock, without any job: %s", ([, kind]) =>
     Effect.gen(function* () {
       const arenas = yield* Arenas
-      const asked = yield* askAnew(kind)
+      const question = yield* askAnew(kind)
       const assertIs = Effect.fnUntraced(function* (status: AnyStatus) {
-        assert.strictEqual((yield* arenas.get(asked.id)).status, status)
-        assert.strictEqual((yield* results(asked)).status, status)
+        assert.strictEqual((yield* arenas.get(question.id)).status, status)
+        assert.strictEqual((yield* resultsOf(question)).status, status)
         for (const each of AnyStatus.literals) {
           const { items } = yield* arenas.list(kind.type, { status: each }, firstPage)
           assert.strictEqual(
-            items.some(({ id }) => id === asked.id),
+            items.some(({ id }) => id === question.id),
             each === status,
             each
           )
         }
       })
-      yield* moveTo(millisBefore(asked.deadline, 1))
+      yield* moveTo(millisBefore(question.deadline, 1))
       yield* assertIs("open")
-      yield* moveTo(asked.deadline)
+      yield* moveTo(question.deadline)
       yield* assertIs("closed")
-      yield* moveTo(asked.end)
-      yield* kind.publish(asked.end)
+      yield* moveTo(question.end)
+      yield* kind.publish(question.end)
       yield* assertIs("closed")
-      yield* kind.settle(asked)
+      yield* kind.settle(question)
       yield* assertIs("resolved")
     })
   )
@@ -110,7 +109,7 @@ layer(testServices())("An answer to a question of every kind", (it) => {
     "An answer is sealed, counts once, and is replaced by revisions: %s",
     ([, kind]) =>
       Effect.gen(function* () {
-        const asked = yield* askAnew(kind)
+        const question = yield* askAnew(kind)
         const now = DateTime.formatIso(yield* DateTime.now)
         const agent = yield* claimedAgent()
         const [good, bad] = kind.answers
@@ -120,7 +119,7 @@ layer(testServices())("An answer to a question of every kind", (it) => {
           isRevision: boolean
         ) {
           const reasoning = reasons[revision]
-          const recorded = yield* answer(agent, kind, asked, {
+          const recorded = yield* answer(agent, kind, question, {
             ...values,
             ...(reasoning !== undefined && { reasoning }),
             ...(isRevision && { is_revision: true })
@@ -128,7 +127,7 @@ layer(testServices())("An answer to a question of every kind", (it) => {
           const { prediction_id, receipt, stake: _, ...shown } = recorded.answer
           assert.strictEqual(recorded.replaced, revision > 0)
           assert.deepStrictEqual(shown, {
-            challenge_id: asked.id,
+            challenge_id: question.id,
             ...emptyAnswer,
             ...values,
             created_at: now,
@@ -140,7 +139,7 @@ layer(testServices())("An answer to a question of every kind", (it) => {
           assert.isNull(receipt.leaf_index)
           const body = {
             agent_id: agent,
-            challenge_id: asked.id,
+            challenge_id: question.id,
             kind: kind.type,
             reasoning_sha256: reasoning === undefined ? null : sha256(reasoning),
             received_at: now,
@@ -158,14 +157,14 @@ layer(testServices())("An answer to a question of every kind", (it) => {
         // A revision of nothing is the first answer.
         const first = yield* sealed(0, bad, true)
         for (const again of kind.isReplaced ? [] : [good, { ...good, is_revision: false }]) {
-          const refused = yield* Effect.flip(answer(agent, kind, asked, again))
+          const refused = yield* Effect.flip(answer(agent, kind, question, again))
           assert.strictEqual(refused.code, "duplicate_prediction")
         }
         const second = yield* sealed(1, good, !kind.isReplaced)
         const third = yield* sealed(2, good, true)
 
-        assert.strictEqual(yield* counted(asked), 1)
-        assert.deepStrictEqual((yield* results(asked)).predictions, [])
+        assert.strictEqual(yield* counted(question), 1)
+        assert.deepStrictEqual((yield* resultsOf(question)).predictions, [])
         const own = yield* Arenas.use((arenas) => arenas.ownPredictions(agent, firstPage))
         assert.lengthOf(own.items, 1)
         assert.deepInclude(own.items[0], {
@@ -183,7 +182,7 @@ layer(testServices())("An answer to a question of every kind", (it) => {
           Kept,
           (sql) => sql`
           select revision, reasoning, encode(commit, 'hex') as commit
-            from predictions where challenge_id = ${asked.id}::uuid order by revision`
+            from predictions where challenge_id = ${question.id}::uuid order by revision`
         )
         assert.deepStrictEqual(
           kept,
@@ -199,18 +198,18 @@ layer(testServices())("An answer to a question of every kind", (it) => {
 
   it.effect.each(everyKind)("An answer counts until a millisecond before the deadline: %s", ([, kind]) =>
     Effect.gen(function* () {
-      const asked = yield* askAnew(kind)
+      const question = yield* askAnew(kind)
       const [early, late, later] = [yield* claimedAgent(), yield* claimedAgent(), yield* claimedAgent()]
-      const { deadline } = asked
+      const { deadline } = question
       const [good, bad] = kind.answers
-      const counts = yield* answer(early, kind, asked, good, millisBefore(deadline, 1))
+      const counts = yield* answer(early, kind, question, good, millisBefore(deadline, 1))
       assert.isTrue(counts.answer.counts_for_score)
-      yield* assertTooLate(kind, answer(late, kind, asked, good, deadline))
-      yield* assertTooLate(kind, answer(later, kind, asked, good, plus(deadline, "1 hour")))
-      yield* assertTooLate(kind, answer(early, kind, asked, { ...bad, is_revision: true }, deadline))
-      assert.strictEqual(yield* counted(asked), 1)
+      yield* assertTooLate(kind, answer(late, kind, question, good, deadline))
+      yield* assertTooLate(kind, answer(later, kind, question, good, plus(deadline, "1 hour")))
+      yield* assertTooLate(kind, answer(early, kind, question, { ...bad, is_revision: true }, deadline))
+      assert.strictEqual(yield* counted(question), 1)
       yield* moveTo(deadline)
-      const { predictions } = yield* results(asked)
+      const { predictions } = yield* resultsOf(question)
       assert.lengthOf(predictions, 1)
       assert.deepInclude(predictions[0], { agent_id: early, ...good })
     })
@@ -218,32 +217,32 @@ layer(testServices())("An answer to a question of every kind", (it) => {
 
   it.effect.each(everyKind)("An answer in time counts until the close, and is refused then: %s", ([, kind]) =>
     Effect.gen(function* () {
-      const asked = yield* askAnew(kind)
+      const question = yield* askAnew(kind)
       const [onItsWay, tooLate] = [yield* claimedAgent(), yield* claimedAgent()]
-      const stamp = millisBefore(asked.deadline, 1)
-      const close = plus(asked.deadline, "15 seconds")
+      const stamp = millisBefore(question.deadline, 1)
+      const close = plus(question.deadline, "15 seconds")
       yield* moveTo(millisBefore(close, 1))
       yield* settleDue
-      const taken = yield* answer(onItsWay, kind, asked, kind.answers[0], stamp)
+      const taken = yield* answer(onItsWay, kind, question, kind.answers[0], stamp)
       assert.isTrue(taken.answer.counts_for_score)
       yield* moveTo(close)
       yield* settleDue
-      const refused = yield* Effect.flip(answer(tooLate, kind, asked, kind.answers[0], stamp))
+      const refused = yield* Effect.flip(answer(tooLate, kind, question, kind.answers[0], stamp))
       assert.strictEqual(refused._tag, "NotRecordedInTime")
       assert.include("detail" in refused ? refused.detail : "", `received at ${DateTime.formatIso(stamp)}`)
-      yield* assertTooLate(kind, answer(tooLate, kind, asked, kind.answers[0]))
-      assert.strictEqual(yield* counted(asked), 1)
+      yield* assertTooLate(kind, answer(tooLate, kind, question, kind.answers[0]))
+      assert.strictEqual(yield* counted(question), 1)
     })
   )
 
   it.effect.each(everyKind)("Answers of one agent at once are recorded one after the other: %s", ([, kind]) =>
     Effect.gen(function* () {
-      const [asked, other] = [yield* askAnew(kind), yield* ask(kind)]
+      const [question, other] = [yield* askAnew(kind), yield* ask(kind)]
       const agent = yield* claimedAgent()
       const eight = times(8, (index) => index)
       const sent = yield* Effect.forEach(
         eight,
-        (index) => answer(agent, kind, asked, { ...kind.answers[index % 2], is_revision: true }),
+        (index) => answer(agent, kind, question, { ...kind.answers[index % 2], is_revision: true }),
         { concurrency: 8 }
       )
       assert.sameMembers(
@@ -256,7 +255,7 @@ layer(testServices())("An answer to a question of every kind", (it) => {
         { concurrency: 8 }
       )
       assert.strictEqual(exits.filter(Exit.isSuccess).length, kind.isReplaced ? 8 : 1)
-      assert.deepStrictEqual([yield* counted(asked), yield* counted(other)], [1, 1])
+      assert.deepStrictEqual([yield* counted(question), yield* counted(other)], [1, 1])
     })
   )
 
@@ -264,10 +263,10 @@ layer(testServices())("An answer to a question of every kind", (it) => {
     "An answer that does not fit is refused by the names of its fields: %s",
     ([, kind]) =>
       Effect.gen(function* () {
-        const asked = yield* askAnew(kind)
+        const question = yield* askAnew(kind)
         const agent = yield* claimedAgent()
         for (const [misfit, paths] of kind.misfits) {
-          const refused = yield* Effect.flip(answer(agent, kind, asked, misfit))
+          const refused = yield* Effect.flip(answer(agent, kind, question, misfit))
           assert(refused._tag === "InvalidRequest")
           assert.deepStrictEqual(
             refused.errors.map(({ path }) => path).toSorted(),
@@ -275,7 +274,7 @@ layer(testServices())("An answer to a question of every kind", (it) => {
             JSON.stringify(misfit)
           )
         }
-        assert.strictEqual(yield* counted(asked), 0)
+        assert.strictEqual(yield* counted(question), 0)
       })
   )
 
@@ -305,16 +304,16 @@ layer(testServices())("An answer to a question of every kind", (it) => {
         yield* freshWeek
         const agent = yield* provisionalAgent()
         const questions = yield* Effect.forEach([...everyKind, ...everyKind], ([, kind]) =>
-          Effect.map(ask(kind), (asked) => ({ asked, kind }))
+          Effect.map(ask(kind), (question) => ({ question, kind }))
         )
         const sent = yield* Effect.forEach(
           questions,
-          ({ asked, kind }) => Effect.exit(answer(agent, kind, asked, kind.answers[0])),
+          ({ question, kind }) => Effect.exit(answer(agent, kind, question, kind.answers[0])),
           { concurrency: questions.length }
         )
         assert.strictEqual(sent.filter(Exit.isSuccess).length, 10)
-        for (const [index, { asked, kind }] of questions.entries()) {
-          const again = answer(agent, kind, asked, { ...kind.answers[1], is_revision: true })
+        for (const [index, { question, kind }] of questions.entries()) {
+          const again = answer(agent, kind, question, { ...kind.answers[1], is_revision: true })
           const exit = sent[index]
           if (exit !== undefined && Exit.isSuccess(exit)) assert.isTrue((yield* again).replaced)
           else assert.strictEqual((yield* Effect.flip(again)).code, "provisional_limit")

@@ -10,11 +10,17 @@ import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { concurrently } from "../support/concurrently.ts"
 import { claimedAgent } from "../support/agents.ts"
-import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import {
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  plus,
+  predict,
+  settleDue
+} from "../support/challenges.ts"
 import { allPages, firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
-
-const settle = Scoring.use((scoring) => scoring.settleDue)
 
 /** The positions in the order of the list, newest first. */
 const positionsOf = (agent: AgentId, challenge: { readonly id: string }) =>
@@ -119,7 +125,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
       assert.deepStrictEqual(yield* shortened(agent, challenge), [["open", 0, 120, null, null], ...replaced])
       yield* importQuotes("GC", [[resolveAt, 150]])
       yield* moveTo(resolveAt)
-      yield* settle
+      yield* settleDue
       assert.deepStrictEqual(yield* shortened(agent, challenge), [["closed", 0, 120, 150, 0], ...replaced])
     })
   )
@@ -134,8 +140,8 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
       ])
       yield* moveTo(plus(resolveAt, "3 hours"))
       assert.deepStrictEqual(yield* shortened(agent, challenge), [["open", -0.25, 100, null, null]])
-      yield* Effect.all([settle, settle, settle], { concurrency: "unbounded" })
-      yield* settle
+      yield* Effect.all([settleDue, settleDue, settleDue], { concurrency: "unbounded" })
+      yield* settleDue
       assert.deepStrictEqual(yield* shortened(agent, challenge), [["closed", -0.25, 100, 98, 0.5]])
       const [position] = yield* positionsOf(agent, challenge)
       assert.strictEqual(position?.exit_observed_at, DateTime.formatIso(resolveAt))
@@ -149,7 +155,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
       yield* predict(agent, challenge, { confidence: 1 })
       yield* importQuotes("GC", [[resolveAt, 110]])
       yield* moveTo(resolveAt)
-      yield* settle
+      yield* settleDue
       assert.deepStrictEqual(yield* shortened(agent, challenge), [["closed", 1, 100, 110, 10]])
       yield* Amendments.use((amendments) =>
         amendments.amend(challenge.id, { close_price: 105, reason: "a typo" })
@@ -182,7 +188,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
       yield* moveTo(resolveAt)
       const { answer } = yield* predict(late, challenge)
       assert.notInclude(answer.note ?? "", "position")
-      yield* settle
+      yield* settleDue
       yield* moveTo(plus(resolveAt, "1 hour"))
       yield* predict(later, challenge)
       assert.deepStrictEqual(yield* positionsOf(late, challenge), [null])
@@ -219,7 +225,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
       assert.deepStrictEqual(yield* shortened(agent, challenge), [null, ["open", 1, 100, null, null]])
       yield* importQuotes("GC", [[resolveAt, 102]])
       yield* moveTo(resolveAt)
-      yield* settle
+      yield* settleDue
       assert.deepStrictEqual(yield* shortened(agent, challenge), [null, ["closed", 1, 100, 102, 2]])
     })
   )
@@ -275,7 +281,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
           yield* predict(agent, challenge, { direction, confidence: confidence / 100 })
         }
         yield* moveTo(resolveAt)
-        yield* settle
+        yield* settleDue
         const decimals = [
           ...sent.map(({ cents }) => BigDecimal.make(BigInt(cents), 2)),
           BigDecimal.make(777n, 1)

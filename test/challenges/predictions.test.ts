@@ -7,7 +7,14 @@ import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
 import { claimedAgent } from "../support/agents.ts"
-import { freshWeek, importQuotes, millisBefore, newChallenge, predict } from "../support/challenges.ts"
+import {
+  freshWeek,
+  importQuotes,
+  millisBefore,
+  newChallenge,
+  predict,
+  settleDue
+} from "../support/challenges.ts"
 import { rowsOf } from "../support/database.ts"
 import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
@@ -40,8 +47,6 @@ const countsOf = Effect.fnUntraced(function* (challenge: { readonly id: string }
 
 const paperSignals = (agentId: Parameters<typeof predict>[0], challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.paperSignals(agentId, challenge.id, firstPage))
-
-const settle = Scoring.use((scoring) => scoring.settleDue)
 
 layer(testServices())("A prediction on an open challenge", (it) => {
   it.effect("A prediction keeps its confidence as the exact decimal of the JSON number", () =>
@@ -115,7 +120,7 @@ layer(testServices())("A prediction on a challenge that is not open", (it) => {
       yield* predict(agent, challenge)
       const now = yield* TestClock.adjust("1 hour").pipe(Effect.andThen(DateTime.now))
       yield* importQuotes("GC", [[now, 110]])
-      yield* settle
+      yield* settleDue
       const late = yield* predict(agent, challenge, { direction: "bearish", is_revision: true })
       assert.isFalse(late.answer.counts_for_score)
       assert.isString(late.answer.note)

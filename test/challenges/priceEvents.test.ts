@@ -15,13 +15,10 @@ import {
   importQuotes,
   moveTo,
   newPriceEvent,
-  plus
+  plus,
+  resultsOf
 } from "../support/challenges.ts"
-import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
-
-const results = (challenge: { readonly id: string }) =>
-  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 
 const pathsOf = (error: {
   readonly errors: ReadonlyArray<{ readonly path: string }>
@@ -63,7 +60,7 @@ layer(testServices())("Price-event questions", (it) => {
       yield* day(monday, 4712.25)
       yield* Scoring.use((scoring) => scoring.settleDue)
       assert.deepStrictEqual((yield* Audit.use((audit) => audit.verifyStats)).differences, [])
-      assert.deepInclude(yield* results(question), {
+      assert.deepInclude(yield* resultsOf(question), {
         result: "bullish",
         close_price: 4712.25,
         low: 4700.5,

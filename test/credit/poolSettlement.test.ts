@@ -4,7 +4,6 @@ import { Effect, Fiber, Random, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { binOf } from "../../src/scoring/macro.ts"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/Audit.ts"
 import type { Plan } from "../../src/services/Operators.ts"
 import type { NewMacroChallenge } from "../../src/services/domain/Challenge.ts"
@@ -12,7 +11,7 @@ import { Scoring } from "../../src/services/Scoring.ts"
 import { concurrently, codesOf, times } from "../support/concurrently.ts"
 import { agentsApart, agentsOf, ownersOn } from "../support/agents.ts"
 import { breadth } from "../support/breadth.ts"
-import { freshWeek, moveTo, newMacro, plus } from "../support/challenges.ts"
+import { freshWeek, moveTo, newMacro, plus, resultsOf, settleDue } from "../support/challenges.ts"
 import {
   credits,
   fund,
@@ -24,7 +23,6 @@ import {
   stakeOn
 } from "../support/credit.ts"
 import type { TestForecast } from "../support/credit.ts"
-import { firstPage } from "../support/paging.ts"
 import { sampledWhile } from "../support/ledgerWorkload.ts"
 import { held, meeting } from "../support/locking.ts"
 import { Rfc6962Tree } from "../support/log/rfc6962.ts"
@@ -49,11 +47,6 @@ const audited = Effect.gen(function* () {
 
 const resolve = (challenge: { readonly id: string }, value: number) =>
   Scoring.use((scoring) => scoring.resolveMacro(challenge.id, value))
-
-const results = (challenge: { readonly id: string }) =>
-  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
-
-const settleDue = Scoring.use((scoring) => scoring.settleDue)
 
 const poolOf = (challenge: { readonly id: string }) => stateOf(`pool:${challenge.id}`)
 const accountOf = (agentId: string) => stateOf(`agent:${agentId}`)
@@ -136,7 +129,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       const { challenge, deadline, first, second, third } = yield* staked()
       assert.deepStrictEqual(yield* accountOf(first), { posted: credits(1000), held: credits(300) })
       yield* moveTo(deadline)
-      const before = yield* results(challenge)
+      const before = yield* resultsOf(challenge)
       assert.isNull(before.pool)
       assert.sameDeepMembers(
         before.predictions.map(({ agent_id, reward, stake, stake_bin }) => [
@@ -156,7 +149,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       assert.deepStrictEqual(yield* accountOf(second), { posted: credits(1375), held: 0n })
       assert.deepStrictEqual(yield* accountOf(third), { posted: credits(1000), held: 0n })
       assert.deepStrictEqual(yield* poolOf(challenge), { posted: 0n, held: 0n })
-      const shown = yield* results(challenge)
+      const shown = yield* resultsOf(challenge)
       assert.deepStrictEqual(shown.pool, {
         outcome: "paid",
         winning_bin: 2,
@@ -182,7 +175,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       const { challenge, deadline } = yield* staked()
       yield* moveTo(deadline)
       yield* resolve(challenge, 3.1)
-      const { predictions } = yield* results(challenge)
+      const { predictions } = yield* resultsOf(challenge)
       const leaves = predictions.map(({ agent_id, reward, stake }) =>
         Buffer.from(
           JSON.stringify({
@@ -235,7 +228,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       for (const agentId of agentIds) {
         assert.deepStrictEqual(yield* accountOf(agentId), { posted: credits(1000), held: 0n })
       }
-      const shown = yield* results(challenge)
+      const shown = yield* resultsOf(challenge)
       assert.deepInclude(shown.pool, { outcome: "void", winning_bin: 1, paid: 0n, stakers: 3 })
       assert.isTrue(shown.predictions.every(({ reward, score }) => reward === 0n && score !== null))
       assert.deepStrictEqual(yield* poolOf(challenge), { posted: 0n, held: 0n })
@@ -251,7 +244,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       for (const agentId of agentIds) {
         assert.deepStrictEqual(yield* accountOf(agentId), { posted: credits(1000), held: 0n })
       }
-      const shown = yield* results(challenge)
+      const shown = yield* resultsOf(challenge)
       assert.deepStrictEqual(shown.pool, {
         outcome: "void",
         winning_bin: null,
@@ -280,7 +273,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       for (const agentId of agentIds) {
         assert.deepStrictEqual(yield* accountOf(agentId), { posted: credits(1000), held: 0n })
       }
-      assert.deepInclude((yield* results(challenge)).pool, { outcome: "void", winning_bin: null })
+      assert.deepInclude((yield* resultsOf(challenge)).pool, { outcome: "void", winning_bin: null })
       const hash = yield* rowHash
       yield* settleDue
       assert.strictEqual(yield* rowHash, hash)
@@ -293,7 +286,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       const { challenge, deadline } = yield* opened(1)
       yield* moveTo(deadline)
       yield* resolve(challenge, 3.1)
-      assert.deepInclude((yield* results(challenge)).pool, { outcome: "void", winning_bin: 2, stakers: 0 })
+      assert.deepInclude((yield* resultsOf(challenge)).pool, { outcome: "void", winning_bin: 2, stakers: 0 })
       assert.strictEqual((yield* poolOf(challenge)).posted, 0n)
       yield* checked
     })
@@ -304,7 +297,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       const { agentIds, challenge, deadline } = yield* staked({ reward_pool: 0 })
       yield* moveTo(deadline)
       yield* resolve(challenge, 3.1)
-      assert.deepInclude((yield* results(challenge)).pool, { outcome: "paid", paid: 0n })
+      assert.deepInclude((yield* resultsOf(challenge)).pool, { outcome: "paid", paid: 0n })
       for (const agentId of agentIds) {
         assert.deepStrictEqual(yield* accountOf(agentId), { posted: credits(1000), held: 0n })
       }
@@ -330,7 +323,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
         { reward: 0n, withheld: credits(375) },
         { reward: credits(10), withheld: credits(615) }
       ])
-      assert.strictEqual((yield* results(challenge)).pool?.paid, credits(10))
+      assert.strictEqual((yield* resultsOf(challenge)).pool?.paid, credits(10))
       assert.strictEqual((yield* poolOf(challenge)).posted, 0n)
       yield* checked
     })
@@ -526,7 +519,7 @@ const round = (rule: "off" | "on", formula: Formula) =>
       new Map(agentIds.map((agentId) => [agentId, [credits(1000) + (expected.get(agentId) ?? 0n), 0n]]))
     )
     const paid = rewards.reduce((sum, reward) => sum + reward, 0n)
-    assert.deepInclude((yield* results(challenge)).pool, {
+    assert.deepInclude((yield* resultsOf(challenge)).pool, {
       outcome: "paid",
       winning_bin: 2,
       stakers: taken.length,

@@ -7,11 +7,17 @@ import { leafHash, rootOf } from "../../src/layers/postgres/log/frontier.ts"
 import { arrayParam } from "../../src/layers/postgres/sql.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent, claimedAgents } from "../support/agents.ts"
-import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import {
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  plus,
+  predict,
+  settleDue
+} from "../support/challenges.ts"
 import { rowsOf } from "../support/database.ts"
 import { testServices } from "../support/services.ts"
-
-const settle = Scoring.use((scoring) => scoring.settleDue)
 
 const Waiting = Schema.Struct({
   type: Schema.String,
@@ -131,7 +137,7 @@ layer(testServices())("A challenge in the outbox", (it) => {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
       yield* moveTo(plus(deadline, "1 minute"))
-      yield* Effect.all([settle, settle, settle], { concurrency: "unbounded" })
+      yield* Effect.all([settleDue, settleDue, settleDue], { concurrency: "unbounded" })
       const [, close, ...more] = yield* waiting(challenge)
       assert.lengthOf(more, 0)
       assert.deepStrictEqual(
@@ -155,8 +161,8 @@ layer(testServices())("A challenge in the outbox", (it) => {
       yield* importQuotes("GC", [[observed, 102.5]])
       const fetched = plus(deadline, "10 minutes")
       yield* moveTo(plus(deadline, "20 minutes"))
-      yield* settle
-      yield* settle
+      yield* settleDue
+      yield* settleDue
       const row = (yield* waiting(challenge)).at(-1)
       const scores = ["75", "55", "100", "56.17283945", "50"]
       const leaves = agents
@@ -192,7 +198,7 @@ layer(testServices())("A challenge in the outbox", (it) => {
       const challenge = yield* newChallenge({ deadline })
       yield* moveTo(deadline)
       yield* importQuotes("GC", [[deadline, 100]])
-      yield* settle
+      yield* settleDue
       const entry = (yield* waiting(challenge)).at(-1)?.entry
       assert.deepStrictEqual([entry?.scores, entry?.root], [0, rootOf([]).toString("hex")])
     })
@@ -221,7 +227,7 @@ layer(testServices())("A challenge in the outbox", (it) => {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
       yield* moveTo(plus(deadline, "1 minute"))
-      yield* settle
+      yield* settleDue
       yield* Scoring.use((scoring) => scoring.void("directional", challenge.id, "why"))
       assert.deepStrictEqual(yield* typesOf(challenge), ["challenge.create", "challenge.close", "void"])
     })
@@ -232,8 +238,8 @@ layer(testServices())("A challenge in the outbox", (it) => {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
       yield* moveTo(plus(deadline, "8 days"))
-      yield* settle
-      yield* settle
+      yield* settleDue
+      yield* settleDue
       assert.deepStrictEqual(yield* typesOf(challenge), ["challenge.create", "challenge.close", "void"])
     })
   )

@@ -9,7 +9,7 @@ import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { times } from "../support/concurrently.ts"
 import { claimedAgent, claimedAgents } from "../support/agents.ts"
-import { freshWeek, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import { freshWeek, moveTo, newChallenge, plus, predict, settleDue } from "../support/challenges.ts"
 import { countOf, rowsOf } from "../support/database.ts"
 import { held } from "../support/locking.ts"
 import { entries, oneTree } from "../support/logbook.ts"
@@ -20,7 +20,6 @@ const sequence = Effect.repeat(
   { while: (count) => count > 0 }
 )
 const revealDue = LogSequencer.use((sequencer) => sequencer.revealDue)
-const settle = Scoring.use((scoring) => scoring.settleDue)
 
 const pendingReveals = countOf(
   (sql) => sql`select count(*)::int as count from log_pending where type = 'prediction.reveal'`
@@ -68,7 +67,7 @@ layer(testServices())("A prediction", (it) => {
       assert.strictEqual(yield* revealDue, 0)
       yield* moveTo(plus(deadline, "1 minute"))
       assert.strictEqual(yield* revealDue, 0, "not closed yet")
-      yield* settle
+      yield* settleDue
       assert.strictEqual(yield* revealDue, 0, "not closed in the log yet")
       yield* sequence
       assert.strictEqual(yield* revealDue, 6)
@@ -137,7 +136,7 @@ layer(testServices())("Reveals", (it) => {
         yield* Effect.forEach(agents, (agent) => predict(agent, challenge), { concurrency: 4 })
       }
       yield* moveTo(plus(deadline, "1 minute"))
-      yield* settle
+      yield* settleDue
       yield* sequence
       const rounds = yield* Effect.all(
         times(12, () => revealDue),
@@ -163,7 +162,7 @@ layer(testServices())("Reveals", (it) => {
       // The close of a cancelled challenge is in the log before its deadline.
       yield* Scoring.use((scoring) => scoring.void("directional", sealed.id, "why"))
       yield* moveTo(plus(deadline, "1 minute"))
-      yield* settle
+      yield* settleDue
       yield* sequence
       assert.strictEqual(yield* waitingChallenges, 2)
       const other = yield* held(revealDue)
@@ -203,7 +202,7 @@ layer(testServices())("Reveals", (it) => {
         select 'prediction.commit', challenge_id, commit,
                convert_to('{"c":"' || encode(commit, 'hex') || '"}', 'UTF8') from written`
         yield* moveTo(plus(deadline, "1 minute"))
-        yield* settle
+        yield* settleDue
         yield* sequence
         assert.strictEqual(yield* revealDue, 2000)
         yield* revealDue.pipe(Effect.andThen(Effect.fail("killed")), sql.withTransaction, Effect.flip)
@@ -231,7 +230,7 @@ layer(testServices())("Reveals", (it) => {
       const challenge = yield* newChallenge({ deadline })
       yield* predict(yield* claimedAgent(), challenge)
       yield* moveTo(plus(deadline, "1 minute"))
-      yield* settle
+      yield* settleDue
       yield* sequence
       yield* sql`
         insert into log_pending (type, entry)

@@ -2,11 +2,18 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Exit, Fiber, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
-import { Scoring } from "../../src/services/Scoring.ts"
 import { rootOf, leafHash } from "../../src/layers/postgres/log/frontier.ts"
 import { times } from "../support/concurrently.ts"
 import { claimedAgents } from "../support/agents.ts"
-import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import {
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  plus,
+  predict,
+  settleDue
+} from "../support/challenges.ts"
 import { held, meeting } from "../support/locking.ts"
 import { addPending, anotherSequencer, checkpoints, entries, logState, oneTree } from "../support/logbook.ts"
 import { testServices } from "../support/services.ts"
@@ -14,7 +21,6 @@ import { asOwner, rowsOf } from "../support/database.ts"
 
 const sequence = LogSequencer.use((sequencer) => sequencer.sequence)
 const publish = LogSequencer.use((sequencer) => sequencer.publish)
-const settle = Scoring.use((scoring) => scoring.settleDue)
 
 layer(testServices())("Sequencing", (it) => {
   it.effect("Sequencing gives indices in the order of the records, and then finds nothing", () =>
@@ -52,7 +58,7 @@ layer(testServices())("Sequencing", (it) => {
       yield* Effect.forEach(agents.slice(2), (agent) => predict(agent, challenge))
       yield* importQuotes("GC", [[plus(monday, "1 hour"), 105]])
       yield* moveTo(plus(monday, "2 hours"))
-      yield* settle
+      yield* settleDue
       yield* sequence
       const all = (yield* entries).filter((entry) => entry.challenge_id === challenge.id)
       assert.deepStrictEqual(

@@ -17,7 +17,8 @@ import {
   moveTo,
   newChallenge,
   plus,
-  predict
+  predict,
+  settleDue
 } from "../support/challenges.ts"
 import { firstPage } from "../support/paging.ts"
 import { checkedProof } from "../support/log/proofFile.ts"
@@ -28,7 +29,6 @@ import { withoutTriggers } from "../support/tampering.ts"
 
 const sequence = LogSequencer.use((sequencer) => sequencer.sequence)
 const publish = LogSequencer.use((sequencer) => sequencer.publish)
-const settle = Scoring.use((scoring) => scoring.settleDue)
 const entryOf = (commit: string) => TransparencyLog.use((log) => log.entryOf(commit))
 const proofOf = (commit: string) => TransparencyLog.use((log) => log.proofOf(commit))
 const looks: ReadonlyArray<
@@ -108,7 +108,7 @@ layer(testServices())("A prediction", (it) => {
       yield* completeLog
 
       yield* moveTo(millisBefore(plus(monday, "1 hour"), 1))
-      yield* settle
+      yield* settleDue
       yield* completeLog
       const before = yield* checked(yield* proofOf(commit))
       assert.notProperty(before, "salt")
@@ -116,7 +116,7 @@ layer(testServices())("A prediction", (it) => {
       assert.notInclude(yield* proofOf(commit), Buffer.from(salt).toString("base64").slice(0, 20))
 
       yield* moveTo(plus(monday, "2 hours"))
-      yield* settle
+      yield* settleDue
       yield* completeLog
       for (const receipt of [{ commit, salt, body }, revision, other]) {
         const proof = yield* checked(yield* proofOf(receipt.commit))
@@ -194,7 +194,7 @@ layer(testServices())("The end of a challenge", (it) => {
 
       yield* moveTo(plus(monday, "2 hours"))
       yield* importQuotes("GC", [[plus(monday, "1 hour"), 105]])
-      yield* settle
+      yield* settleDue
       assert.strictEqual((yield* Effect.flip(settlementProof(challenge.id)))._tag, "NotSequenced")
       // An entry that cannot be proved yet has no address: it would answer 409.
       assert.isNull((yield* results).log.settlement_proof)

@@ -20,7 +20,8 @@ import {
   newChallenge,
   newMacro,
   plus,
-  predict
+  predict,
+  settleDue
 } from "../support/challenges.ts"
 import { times } from "../support/concurrently.ts"
 import { stake, stakers } from "../support/credit.ts"
@@ -44,8 +45,6 @@ const told = (reader: Reader, after: string | undefined, types?: NoticeQuery["ty
 
 const latest = (reader: Reader) =>
   Notices.use((notices) => Effect.andThen(notices.advance, notices.latest(reader)))
-
-const settleDue = Scoring.use((scoring) => scoring.settleDue)
 
 layer(testServices())("Notices to everybody", (it) => {
   it.effect("Everybody is told that a challenge opened, closed and was settled, each once, in order", () =>

@@ -35,7 +35,8 @@ import {
   newMacro,
   newPriceEvent,
   plus,
-  predict
+  predict,
+  settleDue
 } from "../support/challenges.ts"
 import { credits } from "../support/credit.ts"
 import { asOwner, countOf, rowsOf } from "../support/database.ts"
@@ -57,8 +58,6 @@ interface Kept {
   /** Rows that each run of the work adds. */
   readonly grows?: number
 }
-
-const settle = Scoring.use((scoring) => scoring.settleDue)
 
 const written = (
   statement: (sql: SqlClient.SqlClient, now: Date) => Effect.Effect<unknown, SqlError.SqlError>
@@ -444,7 +443,7 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("A clock ahead of the dat
   it.effect("A clock ahead closes, cancels and voids no challenge, by the job or by hand", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
-      yield* settle
+      yield* settleDue
       yield* newChallenge()
       const macro = yield* newMacro()
       const event = yield* newPriceEvent({ kind: "threshold" })
@@ -453,7 +452,7 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("A clock ahead of the dat
       for (const each of ["61 minutes", ...ahead.slice(1)] as const) {
         yield* moveTo(plus(now, each))
         yield* Effect.gen(function* () {
-          const { cancelled, closed, resolved } = yield* settle
+          const { cancelled, closed, resolved } = yield* settleDue
           assert.deepStrictEqual({ cancelled, closed, resolved }, { cancelled: [], closed: 0, resolved: [] })
           const tags = [
             yield* failureTag(scoring.void("macro", macro.id, "no")),
@@ -470,7 +469,7 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("A clock ahead of the dat
   it.effect("Challenges close at the database's time, and wait for what they wait for", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
-      yield* settle
+      yield* settleDue
       const challenges: ReadonlyArray<string> = [
         yield* newChallenge(),
         yield* newMacro({ period: "2026-04" }),
@@ -478,12 +477,12 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("A clock ahead of the dat
       ].map(({ id }) => id)
       const moment = plus(now, "2 hours")
       yield* moveTo(plus(now, "800 days"))
-      yield* withDatabaseAt(moment)(settle)
+      yield* withDatabaseAt(moment)(settleDue)
       const [rows] = yield* states
       for (const { cancelled_at, closed_at } of rows.filter(({ id }) => challenges.includes(id))) {
         assert.deepStrictEqual([closed_at, cancelled_at], [moment, null])
       }
-      const { cancelled } = yield* settle
+      const { cancelled } = yield* settleDue
       assert.sameMembers([...cancelled], [...challenges])
     })
   )
@@ -509,7 +508,7 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("A clock ahead of the dat
       const moment = plus(now, "2 hours")
       yield* moveTo(plus(now, "40 days"))
       yield* Effect.andThen(
-        settle,
+        settleDue,
         Skill.use((skill) => skill.countDue)
       ).pipe(withDatabaseAt(moment))
       assert.deepStrictEqual(yield* day(first), [
@@ -533,7 +532,7 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("A clock ahead of the dat
       )
       yield* importQuotes("GC", [[plus(now, "26 hours"), 105]])
       const later = plus(now, "27 hours")
-      yield* withDatabaseAt(later)(settle)
+      yield* withDatabaseAt(later)(settleDue)
       assert.deepStrictEqual(
         (yield* day(second)).map(({ day }) => day),
         [DateTime.formatIsoDateUtc(later)]

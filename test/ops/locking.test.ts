@@ -5,7 +5,6 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Fiber, Schema } from "effect"
 import { Audit } from "../../src/services/Audit.ts"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent, provisionalAgent } from "../support/agents.ts"
 import {
@@ -15,20 +14,18 @@ import {
   moveTo,
   newChallenge,
   plus,
-  predict
+  predict,
+  resultsOf,
+  settleDue
 } from "../support/challenges.ts"
 import { rowsOf } from "../support/database.ts"
-import { firstPage } from "../support/paging.ts"
 import { held, meeting } from "../support/locking.ts"
 import { withDatabaseAt } from "../support/databaseTime.ts"
 import { testServices } from "../support/services.ts"
 
-const settle = Scoring.use((scoring) => scoring.settleDue)
 const audit = Audit.use(({ verifyStats }) => verifyStats)
 const cancel = (challenge: { readonly id: string }) =>
   Scoring.use((scoring) => scoring.void("directional", challenge.id, "why"))
-const results = (challenge: { readonly id: string }) =>
-  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 
 /** A challenge that is due now, with its closing price known: predictions stamped in time may be on their way. */
 const dueChallenge = Effect.gen(function* () {
@@ -45,10 +42,10 @@ layer(testServices())("A prediction and the resolver", (it) => {
     Effect.gen(function* () {
       const { challenge, agent, inTime } = yield* dueChallenge
       const predicting = yield* held(predict(agent, challenge, {}, inTime))
-      const settling = yield* meeting(settle)
+      const settling = yield* meeting(settleDue)
       yield* predicting.commit
       yield* Fiber.join(settling)
-      const { predictions } = yield* results(challenge)
+      const { predictions } = yield* resultsOf(challenge)
       assert.deepStrictEqual(
         predictions.map((each) => [each.agent_id, each.score]),
         [[agent, 75]]
@@ -59,11 +56,11 @@ layer(testServices())("A prediction and the resolver", (it) => {
   it.effect("A prediction waits for the resolver, and then finds the challenge closed", () =>
     Effect.gen(function* () {
       const { challenge, agent, inTime } = yield* dueChallenge
-      const settling = yield* held(settle)
+      const settling = yield* held(settleDue)
       const predicting = yield* meeting(predict(agent, challenge, {}, inTime))
       yield* settling.commit
       assert.strictEqual((yield* Effect.flip(Fiber.join(predicting)))._tag, "NotRecordedInTime")
-      const { predictions, prediction_count, status } = yield* results(challenge)
+      const { predictions, prediction_count, status } = yield* resultsOf(challenge)
       assert.deepStrictEqual([status, prediction_count, predictions], ["resolved", 0, []])
     })
   )
@@ -72,13 +69,13 @@ layer(testServices())("A prediction and the resolver", (it) => {
     Effect.gen(function* () {
       const { challenge, agent, inTime } = yield* dueChallenge
       yield* predict(agent, challenge, {}, inTime)
-      const settling = yield* held(settle)
+      const settling = yield* held(settleDue)
       const revising = yield* meeting(
         predict(agent, challenge, { direction: "bearish", is_revision: true }, inTime)
       )
       yield* settling.commit
       assert.strictEqual((yield* Effect.flip(Fiber.join(revising)))._tag, "NotRecordedInTime")
-      const { predictions } = yield* results(challenge)
+      const { predictions } = yield* resultsOf(challenge)
       assert.deepStrictEqual(
         predictions.map((each) => [each.direction, each.score]),
         [["bullish", 75]]
@@ -89,12 +86,12 @@ layer(testServices())("A prediction and the resolver", (it) => {
   it.effect("A prediction that waited for a resolver that failed is let in", () =>
     Effect.gen(function* () {
       const { challenge, agent, inTime } = yield* dueChallenge
-      const settling = yield* held(settle)
+      const settling = yield* held(settleDue)
       const predicting = yield* meeting(predict(agent, challenge, {}, inTime))
       yield* settling.rollback
       assert.isTrue((yield* Fiber.join(predicting)).answer.counts_for_score)
-      yield* settle
-      assert.strictEqual((yield* results(challenge)).predictions[0]?.score, 75)
+      yield* settleDue
+      assert.strictEqual((yield* resultsOf(challenge)).predictions[0]?.score, 75)
       assert.deepStrictEqual((yield* audit).differences, [])
     })
   )
@@ -131,7 +128,7 @@ layer(testServices())("A paper-trade signal and the end of waiting for a price",
     const deadline = plus(yield* freshWeek, "1 hour")
     const [challenge, agent] = [yield* newChallenge({ deadline }), yield* claimedAgent()]
     yield* moveTo(plus(deadline, "1 minute"))
-    yield* settle
+    yield* settleDue
     yield* moveTo(plus(deadline, "7 days"))
     return { challenge, agent }
   })
@@ -140,7 +137,7 @@ layer(testServices())("A paper-trade signal and the end of waiting for a price",
     Effect.gen(function* () {
       const { challenge, agent } = yield* unpriced
       const signalling = yield* held(predict(agent, challenge))
-      const cancelling = yield* meeting(settle)
+      const cancelling = yield* meeting(settleDue)
       assert.isUndefined(cancelling.pollUnsafe())
       yield* signalling.commit
       assert.deepStrictEqual((yield* Fiber.join(cancelling)).cancelled, [challenge.id])
@@ -150,7 +147,7 @@ layer(testServices())("A paper-trade signal and the end of waiting for a price",
   it.effect("A signal waits for the cancellation, and is then refused", () =>
     Effect.gen(function* () {
       const { challenge, agent } = yield* unpriced
-      const cancelling = yield* held(settle)
+      const cancelling = yield* held(settleDue)
       const signalling = yield* meeting(Effect.flip(predict(agent, challenge)))
       yield* cancelling.commit
       assert.strictEqual((yield* Fiber.join(signalling))._tag, "ChallengeCancelled")
@@ -166,7 +163,7 @@ layer(testServices())("Settlements and cancellations", (it) => {
     const challenge = yield* newChallenge({ deadline, resolve_at: resolveAt })
     yield* predict(yield* claimedAgent(), challenge)
     yield* moveTo(plus(deadline, "1 minute"))
-    yield* settle
+    yield* settleDue
     yield* moveTo(resolveAt)
     yield* importQuotes("GC", [[resolveAt, 102]])
     return challenge
@@ -176,10 +173,10 @@ layer(testServices())("Settlements and cancellations", (it) => {
     Effect.gen(function* () {
       const challenge = yield* closedChallenge
       const cancelling = yield* held(cancel(challenge))
-      const settling = yield* meeting(settle)
+      const settling = yield* meeting(settleDue)
       yield* cancelling.commit
       assert.deepStrictEqual((yield* Fiber.join(settling)).resolved, [])
-      const { status, settlement, predictions } = yield* results(challenge)
+      const { status, settlement, predictions } = yield* resultsOf(challenge)
       assert.deepStrictEqual([status, settlement, predictions[0]?.score], ["cancelled", null, null])
     })
   )
@@ -187,11 +184,11 @@ layer(testServices())("Settlements and cancellations", (it) => {
   it.effect("A cancellation waits for a settlement, and is then refused", () =>
     Effect.gen(function* () {
       const challenge = yield* closedChallenge
-      const settling = yield* held(settle)
+      const settling = yield* held(settleDue)
       const cancelling = yield* meeting(Effect.flip(cancel(challenge)))
       yield* settling.commit
       assert.strictEqual((yield* Fiber.join(cancelling)).code, "challenge_state")
-      assert.strictEqual((yield* results(challenge)).status, "resolved")
+      assert.strictEqual((yield* resultsOf(challenge)).status, "resolved")
     })
   )
 
@@ -204,14 +201,14 @@ layer(testServices())("Settlements and cancellations", (it) => {
       yield* predict(agent, gold)
       yield* moveTo(tuesday)
       yield* importQuotes("GC", [[tuesday, 102]])
-      const first = yield* held(settle)
+      const first = yield* held(settleDue)
       // Another replica, whose clock is behind, settles what it finds due: the same agent's other prediction.
       yield* moveTo(monday)
       const oil = yield* newChallenge({ asset: "CL", deadline: lateMonday })
       yield* predict(agent, oil)
       yield* moveTo(lateMonday)
       yield* importQuotes("CL", [[lateMonday, 102]])
-      const second = yield* meeting(withDatabaseAt(tuesday)(settle))
+      const second = yield* meeting(withDatabaseAt(tuesday)(settleDue))
       yield* first.commit
       yield* Fiber.join(second)
 
@@ -248,7 +245,7 @@ layer(testServices())("Two submissions of one agent", (it) => {
       yield* first.rollback
       const { answer } = yield* Fiber.join(second)
       assert.deepStrictEqual([answer.counts_for_score, answer.revision_count], [true, 0])
-      assert.strictEqual((yield* results(challenge)).prediction_count, 1)
+      assert.strictEqual((yield* resultsOf(challenge)).prediction_count, 1)
     })
   )
 
@@ -281,7 +278,7 @@ layer(testServices())("Two submissions of one agent", (it) => {
       const refused = yield* meeting(Effect.flip(predict(agent, other)))
       yield* taking.commit
       assert.strictEqual((yield* Fiber.join(refused))._tag, "ProvisionalLimit")
-      assert.strictEqual((yield* results(other)).prediction_count, 0)
+      assert.strictEqual((yield* resultsOf(other)).prediction_count, 0)
     })
   )
 })

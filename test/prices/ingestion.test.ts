@@ -9,7 +9,6 @@ import * as Ingestion from "../../src/layers/postgres/prices/PriceIngestion.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Health } from "../../src/services/Health.ts"
 import { PriceIngestion, Prices } from "../../src/services/Prices.ts"
-import { Scoring } from "../../src/services/Scoring.ts"
 import type { Candle } from "../../src/services/Prices.ts"
 import { PriceSource, SourceFailed } from "../../src/services/PriceSource.ts"
 import type { Feed, Window } from "../../src/services/PriceSource.ts"
@@ -21,7 +20,9 @@ import {
   newChallenge,
   newPriceEvent,
   plus,
-  predict
+  predict,
+  resultsOf,
+  settleDue
 } from "../support/challenges.ts"
 import { firstPage } from "../support/paging.ts"
 import { passing, until } from "../support/waiting.ts"
@@ -144,7 +145,6 @@ const ingest = PriceIngestion.use(({ ingestDue, places }) =>
     settled: reports.reduce((sum, { settled }) => sum + settled, 0)
   }))
 )
-const settle = Scoring.use((scoring) => scoring.settleDue)
 
 /** A run at each of these times after noon. */
 const runsAt = Effect.fnUntraced(function* (...minutes: ReadonlyArray<number>) {
@@ -180,9 +180,6 @@ const states = (asset: string) =>
     ),
     (rows) => rows.map(({ hour, state }) => `${hour} ${state}`)
   )
-
-const resultOf = (challenge: { readonly id: string }) =>
-  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 
 const waiting = Prices.use((prices) => prices.quarantine(firstPage))
 
@@ -262,8 +259,8 @@ layer(world)("Price ingestion", (it) => {
       script.set("ETH", before(1), 95)
       // The next hour is known before the decision, and is not the first price at or after noon.
       yield* runsAt(3, 61, 63)
-      yield* settle
-      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+      yield* settleDue
+      assert.strictEqual((yield* resultsOf(challenge)).status, "closed")
       const [kept, ...others] = (yield* waiting).items
       assert.deepStrictEqual(
         [kept?.asset, kept?.time, kept?.stored_close, kept?.offered_close, others.length],
@@ -272,8 +269,8 @@ layer(world)("Price ingestion", (it) => {
       yield* Prices.use((prices) =>
         prices.decide(kept?.id ?? "", { accept: true, reason: "The exchange corrected it." })
       )
-      yield* settle
-      const { close_price, resolution_source, result } = yield* resultOf(challenge)
+      yield* settleDue
+      const { close_price, resolution_source, result } = yield* resultsOf(challenge)
       assert.deepStrictEqual([close_price, result, resolution_source], [95, "bearish", "script 1h candle"])
       // The hour is decided: no later reading opens it again.
       yield* runsAt(121, 123)
@@ -308,16 +305,16 @@ layer(world)("Price ingestion", (it) => {
       script.isDown = true
       for (let minute = 1; minute <= 70; minute += 3) {
         yield* runsAt(minute)
-        yield* settle
+        yield* settleDue
       }
-      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+      assert.strictEqual((yield* resultsOf(challenge)).status, "closed")
       script.isDown = false
       yield* runsAt(71)
-      yield* settle
-      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+      yield* settleDue
+      assert.strictEqual((yield* resultsOf(challenge)).status, "closed")
       yield* runsAt(73)
-      yield* settle
-      const { close_price, result } = yield* resultOf(challenge)
+      yield* settleDue
+      const { close_price, result } = yield* resultsOf(challenge)
       assert.deepStrictEqual([close_price, result], [105, "bullish"])
       assert.deepStrictEqual(yield* points("ETH"), ["09:00 100", "10:00 100", "11:00 105", "12:00 90"])
     })
@@ -345,7 +342,7 @@ layer(world)("Price ingestion", (it) => {
         script.payload = payload
         yield* runsAt(minute)
       }
-      yield* settle
+      yield* settleDue
       const stored = yield* rowsOf(
         Schema.Struct({ id: Schema.String, hash: Schema.NullOr(Schema.String) }),
         (sql) => sql`select challenge_id::text as id, encode(raw_sha256, 'hex') as hash from settlements`
@@ -367,11 +364,11 @@ layer(world)("Price ingestion", (it) => {
       script.set("ETH", before(2), 110)
       yield* runsAt(1, 3)
       assert.deepStrictEqual(yield* states("ETH"), ["09:00 settled", "10:00 awaited", "11:00 settled"])
-      yield* settle
-      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+      yield* settleDue
+      assert.strictEqual((yield* resultsOf(challenge)).status, "closed")
       yield* runsAt(9, 11)
-      yield* settle
-      assert.strictEqual((yield* resultOf(challenge)).close_price, 110)
+      yield* settleDue
+      assert.strictEqual((yield* resultsOf(challenge)).close_price, 110)
     })
   )
 
@@ -412,14 +409,14 @@ layer(world)("Price ingestion", (it) => {
       yield* runsAt(1, 3, 16, 18, 61, 63, 200)
       assert.include(yield* states("ETH"), "11:00 awaited")
       assert.include(yield* states("GC"), "11:00 awaited")
-      yield* settle
-      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
-      assert.strictEqual((yield* resultOf(touched)).status, "closed")
+      yield* settleDue
+      assert.strictEqual((yield* resultsOf(challenge)).status, "closed")
+      assert.strictEqual((yield* resultsOf(touched)).status, "closed")
       script.hours.clear()
       yield* runsAt(216, 220, 240)
-      yield* settle
-      assert.strictEqual((yield* resultOf(challenge)).close_price, 100)
-      assert.deepStrictEqual((yield* resultOf(touched)).result, "bearish")
+      yield* settleDue
+      assert.strictEqual((yield* resultsOf(challenge)).close_price, 100)
+      assert.deepStrictEqual((yield* resultsOf(touched)).result, "bearish")
     })
   )
 
@@ -438,12 +435,12 @@ layer(world)("Price ingestion", (it) => {
         script.missing = misses ? [before(1)] : []
         yield* runsAt(16, 18, 76, 78, 16 * 60, 48 * 60)
         assert.include(yield* states("GC"), "11:00 awaited")
-        yield* settle
-        assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+        yield* settleDue
+        assert.strictEqual((yield* resultsOf(challenge)).status, "closed")
         script.set("GC", before(1), 120)
         yield* runsAt(48 * 60 + 16, 48 * 60 + 20)
-        yield* settle
-        assert.strictEqual((yield* resultOf(challenge)).close_price, 120)
+        yield* settleDue
+        assert.strictEqual((yield* resultsOf(challenge)).close_price, 120)
       })
   )
 
@@ -471,8 +468,8 @@ layer(world)("Price ingestion", (it) => {
       for (const hour of [1, 0, -1]) script.set("GC", before(hour), null)
       script.set("GC", before(-2), 120)
       yield* runsAt(16, 18, 61, 76, 78, 136, 138, 196, 198)
-      yield* settle
-      const { close_price, result } = yield* resultOf(challenge)
+      yield* settleDue
+      const { close_price, result } = yield* resultsOf(challenge)
       assert.deepStrictEqual([close_price, result], [120, "bullish"])
     })
   )
@@ -544,8 +541,8 @@ layer(world)("Price ingestion", (it) => {
       script.isDown = true
       yield* runsAt(61)
       yield* importQuotes("ETH", [[noon, 102]])
-      yield* settle
-      assert.strictEqual((yield* resultOf(challenge)).close_price, 102)
+      yield* settleDue
+      assert.strictEqual((yield* resultsOf(challenge)).close_price, 102)
     })
   )
 

@@ -17,7 +17,15 @@ import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
 import { claimedAgent, claimedAgents } from "../support/agents.ts"
-import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import {
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  plus,
+  predict,
+  settleDue
+} from "../support/challenges.ts"
 import { firstPage } from "../support/paging.ts"
 import { storedStats } from "../support/storedStats.ts"
 import { testServices } from "../support/services.ts"
@@ -25,7 +33,6 @@ import { rowsOf } from "../support/database.ts"
 import { differencesAfter } from "../support/tampering.ts"
 import { withDatabaseAt } from "../support/databaseTime.ts"
 
-const settle = Scoring.use((scoring) => scoring.settleDue)
 const audit = Audit.use(({ verifyStats }) => verifyStats)
 
 const assets = { GC: "commodities", NG: "commodities", ES: "equity", ETH: "crypto" } as const
@@ -90,7 +97,7 @@ layer(testServices())("Kept sums", (it) => {
           }
           yield* moveTo(deadline)
           yield* importQuotes(asset, [[deadline, closes[result]]])
-          yield* settle
+          yield* settleDue
           for (const [agent, bet] of latest) {
             const correct = bet.direction === result
             for (const board of ["global", assets[asset], asset]) {
@@ -138,11 +145,11 @@ layer(testServices())("Kept sums", (it) => {
       yield* predict(agent, ahead)
       yield* moveTo(late)
       yield* importQuotes("GC", [[late, 102]])
-      yield* settle
+      yield* settleDue
       // The challenge of this settlement was due before midnight, and the replica's clock says that it is.
       yield* importQuotes("NG", [[early, 102]])
       yield* moveTo(plus(monday, "23.5 hours"))
-      yield* withDatabaseAt(late)(settle)
+      yield* withDatabaseAt(late)(settleDue)
       const days = yield* rowsOf(
         Schema.Struct({ day: Schema.String, settlements: Schema.Int }),
         (sql) => sql`select day::text, count(*)::int as settlements from settlements
@@ -170,7 +177,7 @@ layer(testServices())("The check of kept sums", (it) => {
       yield* predict(other, challenge, { direction: "bearish" })
       yield* moveTo(due)
       yield* importQuotes(asset, [[due, 102]])
-      yield* settle
+      yield* settleDue
     }
     return { agent, other }
   })

@@ -18,7 +18,9 @@ import {
   newChallenge,
   newMacro,
   plus,
-  predict
+  predict,
+  resultsOf,
+  settleDue
 } from "../support/challenges.ts"
 import { credits, creditFor, stakeOn } from "../support/credit.ts"
 import { firstPage } from "../support/paging.ts"
@@ -26,13 +28,10 @@ import { audited } from "../support/loggedFixture.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner, rowsOf } from "../support/database.ts"
 
-const settleDue = Scoring.use((scoring) => scoring.settleDue)
 const resolve = (challenge: { readonly id: string }, value: number) =>
   Scoring.use((scoring) => scoring.resolveMacro(challenge.id, value))
 const amend = (challenge: { readonly id: string }, amendment: Amendment) =>
   Amendments.use((amendments) => amendments.amend(challenge.id, amendment))
-const results = (challenge: { readonly id: string }) =>
-  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 
 const statsDifferences = Audit.use(({ verifyStats }) =>
   Effect.map(verifyStats, (report) => report.differences)
@@ -116,7 +115,7 @@ layer(testServices())("An amendment", (it) => {
     Effect.gen(function* () {
       const { challenge, far } = yield* settledMacro
       yield* amend(challenge, { actual_value: 3.05, reason: "The office's own correction." })
-      assert.deepInclude(yield* results(challenge), { actual_value: 3.05, bin: 1, reference_scale: 0.12 })
+      assert.deepInclude(yield* resultsOf(challenge), { actual_value: 3.05, bin: 1, reference_scale: 0.12 })
       const { count, pit } = yield* Scoring.use((scoring) => scoring.calibrationOf(far))
       // Phi(0.5) = 0.69, and it was Phi(2) = 0.98.
       assert.deepStrictEqual(
@@ -138,7 +137,7 @@ layer(testServices())("An amendment", (it) => {
       yield* moveTo(deadline)
       yield* resolve(challenge, 3.1)
       yield* amend(challenge, { actual_value: 3.3, reason: "A digit." })
-      const [shown] = (yield* results(challenge)).predictions
+      const [shown] = (yield* resultsOf(challenge)).predictions
       assert.strictEqual(shown?.score, crpsScore(crps({ mean: 3.1, sd: 0.1 }, 3.3), 0.1).score)
       assert.strictEqual((yield* Scoring.use((scoring) => scoring.calibrationOf(agent))).count, 0)
     })
@@ -199,7 +198,7 @@ layer(testServices())("An amendment", (it) => {
       const { challenge: macro, close, far } = yield* settledPool
       const before = yield* credit
       for (const [table, rows] of before) assert.isNotEmpty(rows, table)
-      const paid = yield* results(macro)
+      const paid = yield* resultsOf(macro)
       assert.deepInclude(paid.pool, { outcome: "paid", winning_bin: 3 })
       yield* amend(gold, { close_price: 98, reason: "why" })
       // The value moves to the bin of the agent that lost, to an empty bin, and back.
@@ -209,7 +208,7 @@ layer(testServices())("An amendment", (it) => {
         [3.2, 3]
       ] as const) {
         yield* amend(macro, { actual_value, reason: `because of ${actual_value}` })
-        const shown = yield* results(macro)
+        const shown = yield* resultsOf(macro)
         assert.deepInclude(shown, { actual_value, bin })
         assert.deepStrictEqual(shown.pool, paid.pool)
         const rewards = new Map(shown.predictions.map((each) => [each.agent_id, each.reward]))
@@ -241,7 +240,7 @@ layer(testServices())("An amendment", (it) => {
         (actual_value) => amend(challenge, { actual_value, reason: `${actual_value}` }),
         { concurrency: "unbounded" }
       )
-      const { actual_value, versions } = yield* results(challenge)
+      const { actual_value, versions } = yield* resultsOf(challenge)
       assert.deepStrictEqual(
         versions.map(({ version }) => version),
         [1, 2, 3, 4, 5]
@@ -266,7 +265,7 @@ layer(testServices())("An amendment", (it) => {
         $$`)
       const { challenge } = yield* settledMacro
       const amendment = { actual_value: 3.05, reason: "The office's own correction." }
-      const before = yield* results(challenge)
+      const before = yield* resultsOf(challenge)
       for (const table of [
         "settlements",
         "prediction_scores",
@@ -280,7 +279,7 @@ layer(testServices())("An amendment", (it) => {
         const exit = yield* Effect.exit(amend(challenge, amendment))
         yield* asOwner(sql`drop trigger cut_off on ${sql(table)}`)
         assert.strictEqual(exit._tag, "Failure", table)
-        assert.deepStrictEqual(yield* results(challenge), before)
+        assert.deepStrictEqual(yield* resultsOf(challenge), before)
         assert.deepStrictEqual(yield* statsDifferences, [], table)
       }
       assert.strictEqual((yield* amend(challenge, amendment)).settlement.version, 2)

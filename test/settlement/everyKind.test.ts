@@ -8,25 +8,24 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
 import { claimedAgent, claimedAgents } from "../support/agents.ts"
-import { freshWeek, millisBefore, moveTo, plus } from "../support/challenges.ts"
+import { freshWeek, millisBefore, moveTo, plus, resultsOf, settleDue } from "../support/challenges.ts"
 import { times } from "../support/concurrently.ts"
 import { rowsOf } from "../support/database.ts"
-import { answer, ask, askAnew, everyKind, settleDue } from "../support/kinds.ts"
-import type { Asked, Kind } from "../support/kinds.ts"
+import { answer, ask, askAnew, everyKind } from "../support/kinds.ts"
+import type { Question, Kind } from "../support/kinds.ts"
 import { audited } from "../support/loggedFixture.ts"
 import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
-const results = ({ id }: { readonly id: string }) => Arenas.use((arenas) => arenas.results(id, firstPage))
-const endedBy = (kind: Kind, { id }: Asked, reason: string) =>
+const endedBy = (kind: Kind, { id }: Question, reason: string) =>
   Scoring.use((scoring) => scoring.void(kind.type, id, reason))
 const scorecard = (agent: AgentId) => Scoring.use((scoring) => scoring.scorecard(agent, firstPage))
 const amend = ({ id }: { readonly id: string }, amendment: Amendment) =>
   Amendments.use((amendments) => amendments.amend(id, amendment))
 
 /** The verdict on each agent's latest answer. */
-const verdictsOf = (asked: Asked, agents: ReadonlyArray<AgentId>) =>
-  Effect.map(results(asked), ({ predictions }) =>
+const verdictsOf = (question: Question, agents: ReadonlyArray<AgentId>) =>
+  Effect.map(resultsOf(question), ({ predictions }) =>
     agents.map((agent) => {
       const found = predictions.find(({ agent_id }) => agent_id === agent)
       assert(found !== undefined)
@@ -36,22 +35,22 @@ const verdictsOf = (asked: Asked, agents: ReadonlyArray<AgentId>) =>
   )
 
 /** The answers of two agents; the first has revised a bad one to the good one. */
-const answered = Effect.fnUntraced(function* (kind: Kind, asked: Asked) {
+const answered = Effect.fnUntraced(function* (kind: Kind, question: Question) {
   const [right, wrong] = [yield* claimedAgent(), yield* claimedAgent()]
   const [good, bad] = kind.answers
-  yield* answer(right, kind, asked, bad)
-  yield* answer(right, kind, asked, { ...good, is_revision: true })
-  yield* answer(wrong, kind, asked, bad)
+  yield* answer(right, kind, question, bad)
+  yield* answer(right, kind, question, { ...good, is_revision: true })
+  yield* answer(wrong, kind, question, bad)
   return [right, wrong] as const
 })
 
 const settled = Effect.fnUntraced(function* (kind: Kind) {
-  const asked = yield* askAnew(kind)
-  const agents = yield* answered(kind, asked)
-  yield* moveTo(asked.end)
-  yield* kind.publish(asked.end)
-  yield* kind.settle(asked)
-  return { asked, agents }
+  const question = yield* askAnew(kind)
+  const agents = yield* answered(kind, question)
+  yield* moveTo(question.end)
+  yield* kind.publish(question.end)
+  yield* kind.settle(question)
+  return { question, agents }
 })
 
 /** Everything that a settlement writes. */
@@ -71,24 +70,26 @@ layer(testServices())("The settlement of every kind", (it) => {
     "A question settles at its end, once, and scores the latest answers: %s",
     ([, kind]) =>
       Effect.gen(function* () {
-        const asked = yield* askAnew(kind)
+        const question = yield* askAnew(kind)
         const unanswered = yield* ask(kind)
-        const agents = yield* answered(kind, asked)
-        yield* moveTo(millisBefore(asked.deadline, 1))
+        const agents = yield* answered(kind, question)
+        yield* moveTo(millisBefore(question.deadline, 1))
         if (kind.type === "macro") {
-          const early = yield* Effect.flip(kind.settle(asked))
+          const early = yield* Effect.flip(kind.settle(question))
           assert.strictEqual(early.code, "challenge_state")
         }
-        for (const moment of [millisBefore(asked.end, 1), asked.end]) {
+        for (const moment of [millisBefore(question.end, 1), question.end]) {
           yield* moveTo(moment)
           const { cancelled, failed, resolved } = yield* settleDue
           assert.deepStrictEqual([cancelled, failed, resolved], [[], [], []])
         }
-        yield* kind.publish(asked.end)
-        yield* Effect.all([kind.settle(asked), kind.settle(asked), kind.settle(asked)], { concurrency: 3 })
+        yield* kind.publish(question.end)
+        yield* Effect.all([kind.settle(question), kind.settle(question), kind.settle(question)], {
+          concurrency: 3
+        })
         yield* kind.settle(unanswered)
 
-        const shown = yield* results(asked)
+        const shown = yield* resultsOf(question)
         assert.deepInclude(shown, {
           ...kind.outcome,
           type: kind.type,
@@ -100,13 +101,13 @@ layer(testServices())("The settlement of every kind", (it) => {
         })
         assert.deepStrictEqual(shown.settlement, {
           version: 1,
-          settled_at: DateTime.formatIso(asked.end),
+          settled_at: DateTime.formatIso(question.end),
           source: kind.source,
           amended: false,
           void_reason: null
         })
         assert.strictEqual(shown.resolved_at, shown.settlement?.settled_at)
-        assert.deepStrictEqual(yield* verdictsOf(asked, agents), [...kind.verdicts])
+        assert.deepStrictEqual(yield* verdictsOf(question, agents), [...kind.verdicts])
         for (const [index, agent] of agents.entries()) {
           const verdict = kind.verdicts[index]
           const { categories, overall, predictions, targets } = yield* scorecard(agent)
@@ -125,36 +126,40 @@ layer(testServices())("The settlement of every kind", (it) => {
             amended: false
           })
         }
-        const { predictions, ...empty } = yield* results(unanswered)
+        const { predictions, ...empty } = yield* resultsOf(unanswered)
         assert.deepStrictEqual(predictions, [])
         assert.deepInclude(empty, { ...kind.outcome, status: "resolved" })
 
         // A later run changes nothing.
         const before = yield* written
-        yield* moveTo(plus(asked.end, "3 days"))
+        yield* moveTo(plus(question.end, "3 days"))
         yield* settleDue
-        yield* kind.settle(asked)
+        yield* kind.settle(question)
         assert.deepStrictEqual(yield* written, before)
       })
   )
 
   it.effect.each(everyKind)("An answer that races the settlement is scored or refused: %s", ([, kind]) =>
     Effect.gen(function* () {
-      const asked = yield* askAnew(kind)
+      const question = yield* askAnew(kind)
       const agents = yield* claimedAgents(12)
-      yield* moveTo(asked.end)
-      yield* kind.publish(asked.end)
-      const stamp = millisBefore(asked.deadline, 1)
+      yield* moveTo(question.end)
+      yield* kind.publish(question.end)
+      const stamp = millisBefore(question.deadline, 1)
       const [exits] = yield* Effect.all(
         [
-          Effect.forEach(agents, (agent) => Effect.exit(answer(agent, kind, asked, kind.answers[0], stamp)), {
-            concurrency: 12
-          }),
-          Effect.replicateEffect(kind.settle(asked), 3, { concurrency: 3 })
+          Effect.forEach(
+            agents,
+            (agent) => Effect.exit(answer(agent, kind, question, kind.answers[0], stamp)),
+            {
+              concurrency: 12
+            }
+          ),
+          Effect.replicateEffect(kind.settle(question), 3, { concurrency: 3 })
         ],
         { concurrency: 2 }
       )
-      const { predictions } = yield* results(asked)
+      const { predictions } = yield* resultsOf(question)
       assert.strictEqual(predictions.length, exits.filter(Exit.isSuccess).length)
       assert.isTrue(predictions.every(({ score }) => score !== null))
     })
@@ -164,8 +169,12 @@ layer(testServices())("The settlement of every kind", (it) => {
 })
 
 layer(testServices())("The end of every kind without a result", (it) => {
-  const assertEnded = Effect.fnUntraced(function* (kind: Kind, asked: Asked, agents: ReadonlyArray<AgentId>) {
-    const shown = yield* results(asked)
+  const assertEnded = Effect.fnUntraced(function* (
+    kind: Kind,
+    question: Question,
+    agents: ReadonlyArray<AgentId>
+  ) {
+    const shown = yield* resultsOf(question)
     assert.deepInclude(shown, {
       status: kind.ended,
       result: null,
@@ -174,15 +183,15 @@ layer(testServices())("The end of every kind without a result", (it) => {
       prediction_count: 2
     })
     const listed = yield* Arenas.use((arenas) => arenas.list(kind.type, { status: kind.ended }, firstPage))
-    assert.isTrue(listed.items.some(({ id }) => id === asked.id))
+    assert.isTrue(listed.items.some(({ id }) => id === question.id))
     assert.deepStrictEqual(
-      yield* verdictsOf(asked, agents),
+      yield* verdictsOf(question, agents),
       agents.map(() => unscored)
     )
     const [scored, newcomer] = [agents[0], yield* claimedAgent()]
     assert(scored !== undefined)
     assert.strictEqual((yield* scorecard(scored)).overall.prediction_count, 0)
-    const inTime = millisBefore(asked.deadline, 1)
+    const inTime = millisBefore(question.deadline, 1)
     for (const [agent, is_revision, receivedAt] of [
       [newcomer, false, inTime],
       [newcomer, false, undefined],
@@ -190,7 +199,7 @@ layer(testServices())("The end of every kind without a result", (it) => {
       [scored, true, inTime]
     ] as const) {
       const refused = yield* Effect.flip(
-        answer(agent, kind, asked, { ...kind.answers[0], is_revision }, receivedAt)
+        answer(agent, kind, question, { ...kind.answers[0], is_revision }, receivedAt)
       )
       assert.strictEqual(refused.code, "challenge_cancelled")
     }
@@ -201,67 +210,67 @@ layer(testServices())("The end of every kind without a result", (it) => {
     "A question without a value waits, then ends once and scores nobody: %s",
     ([, kind]) =>
       Effect.gen(function* () {
-        const asked = yield* askAnew(kind)
-        const agents = yield* answered(kind, asked)
-        yield* moveTo(millisBefore(asked.cancelAt, 1))
+        const question = yield* askAnew(kind)
+        const agents = yield* answered(kind, question)
+        yield* moveTo(millisBefore(question.cancelAt, 1))
         assert.deepStrictEqual((yield* settleDue).cancelled, [])
-        assert.strictEqual((yield* results(asked)).status, "closed")
-        yield* moveTo(asked.cancelAt)
+        assert.strictEqual((yield* resultsOf(question)).status, "closed")
+        yield* moveTo(question.cancelAt)
         const reports = yield* Effect.replicateEffect(settleDue, 3, { concurrency: 3 })
         assert.deepStrictEqual(
           reports.flatMap(({ cancelled }) => cancelled),
-          [asked.id]
+          [question.id]
         )
         // A value that comes later is too late.
-        yield* kind.publish(asked.end)
-        if (kind.type === "macro") yield* Effect.flip(kind.settle(asked))
+        yield* kind.publish(question.end)
+        if (kind.type === "macro") yield* Effect.flip(kind.settle(question))
         assert.deepStrictEqual((yield* settleDue).resolved, [])
-        const { text, until } = kind.unknown(asked)
-        const reason = yield* assertEnded(kind, asked, agents)
+        const { text, until } = kind.unknown(question)
+        const reason = yield* assertEnded(kind, question, agents)
         assert.include(reason, `${text} ${inUtc(DateTime.toEpochMillis(until))}`)
       })
   )
 
   it.effect.each(everyKind)("A value that comes at the last moment of the wait settles: %s", ([, kind]) =>
     Effect.gen(function* () {
-      const asked = yield* askAnew(kind)
+      const question = yield* askAnew(kind)
       // An administrator's value has its moment from the request, a price from its import.
-      yield* moveTo(kind.type === "macro" ? millisBefore(asked.cancelAt, 1) : asked.cancelAt)
-      yield* kind.publish(asked.end)
-      yield* kind.settle(asked)
-      assert.deepInclude(yield* results(asked), { status: "resolved", ...kind.outcome })
+      yield* moveTo(kind.type === "macro" ? millisBefore(question.cancelAt, 1) : question.cancelAt)
+      yield* kind.publish(question.end)
+      yield* kind.settle(question)
+      assert.deepInclude(yield* resultsOf(question), { status: "resolved", ...kind.outcome })
     })
   )
 
   it.effect.each(everyKind)("An administrator ends a question once, unless it has a result: %s", ([, kind]) =>
     Effect.gen(function* () {
-      const [asked, decided] = [yield* askAnew(kind), yield* ask(kind)]
-      const agents = yield* answered(kind, asked)
-      const refused = (each: Asked) =>
+      const [question, decided] = [yield* askAnew(kind), yield* ask(kind)]
+      const agents = yield* answered(kind, question)
+      const refused = (each: Question) =>
         Effect.map(Effect.flip(endedBy(kind, each, "another reason")), ({ code }) =>
           assert.strictEqual(code, "challenge_state")
         )
       if (kind.ended === "void") {
-        yield* moveTo(millisBefore(asked.deadline, 1))
-        yield* refused(asked)
+        yield* moveTo(millisBefore(question.deadline, 1))
+        yield* refused(question)
       } else {
         const open = yield* ask(kind)
         yield* answered(kind, open)
         assert.strictEqual((yield* endedBy(kind, open, "early")).status, "cancelled")
-        assert.deepStrictEqual((yield* results(open)).predictions, [])
+        assert.deepStrictEqual((yield* resultsOf(open)).predictions, [])
       }
-      yield* moveTo(asked.deadline)
-      const ended = yield* endedBy(kind, asked, "The exchange was shut.")
+      yield* moveTo(question.deadline)
+      const ended = yield* endedBy(kind, question, "The exchange was shut.")
       assert.strictEqual(ended.status, kind.ended)
-      yield* refused(asked)
-      yield* moveTo(asked.end)
-      yield* kind.publish(asked.end)
-      if (kind.type === "macro") yield* Effect.flip(kind.settle(asked))
+      yield* refused(question)
+      yield* moveTo(question.end)
+      yield* kind.publish(question.end)
+      if (kind.type === "macro") yield* Effect.flip(kind.settle(question))
       yield* kind.settle(decided)
       yield* refused(decided)
-      assert.strictEqual((yield* results(decided)).status, "resolved")
-      assert.strictEqual(yield* assertEnded(kind, asked, agents), "The exchange was shut.")
-      assert.isNull((yield* results(asked)).log.settlement_proof)
+      assert.strictEqual((yield* resultsOf(decided)).status, "resolved")
+      assert.strictEqual(yield* assertEnded(kind, question, agents), "The exchange was shut.")
+      assert.isNull((yield* resultsOf(question)).log.settlement_proof)
     })
   )
 
@@ -273,12 +282,12 @@ layer(testServices())("An amendment of every kind", (it) => {
 
   it.effect.each(everyKind)("An amendment is a version that scores every answer again: %s", ([, kind]) =>
     Effect.gen(function* () {
-      const { agents, asked } = yield* settled(kind)
-      const before = yield* results(asked)
-      yield* moveTo(plus(asked.end, "1 hour"))
-      const amended = yield* amend(asked, { ...kind.correction, reason })
+      const { agents, question } = yield* settled(kind)
+      const before = yield* resultsOf(question)
+      yield* moveTo(plus(question.end, "1 hour"))
+      const amended = yield* amend(question, { ...kind.correction, reason })
       assert.deepInclude(amended, { type: kind.type, status: "resolved", ...kind.amended })
-      const shown = yield* results(asked)
+      const shown = yield* resultsOf(question)
       assert.deepInclude(shown, { ...kind.amended, resolved_at: before.resolved_at })
       const now = DateTime.formatIso(yield* DateTime.now)
       assert.deepStrictEqual(shown.settlement, {
@@ -293,14 +302,14 @@ layer(testServices())("An amendment of every kind", (it) => {
         {
           ...kind.outcome,
           version: 1,
-          settled_at: DateTime.formatIso(asked.end),
+          settled_at: DateTime.formatIso(question.end),
           source: kind.source,
           reason: null,
           leaf_index: null
         },
         { ...kind.amended, version: 2, settled_at: now, source: "admin", reason, leaf_index: null }
       ])
-      assert.deepStrictEqual(yield* verdictsOf(asked, agents), [...kind.amendedVerdicts])
+      assert.deepStrictEqual(yield* verdictsOf(question, agents), [...kind.amendedVerdicts])
       for (const [index, agent] of agents.entries()) {
         const score = kind.amendedVerdicts[index]?.score ?? NaN
         const { overall, predictions } = yield* scorecard(agent)
@@ -311,7 +320,7 @@ layer(testServices())("An amendment of every kind", (it) => {
           Schema.Struct({ version: Schema.Int, score: Schema.Finite }),
           (sql) => sql`
             select version, score::float8 as score from prediction_scores
-             where challenge_id = ${asked.id}::uuid and agent_id = ${agent}::uuid order by version`
+             where challenge_id = ${question.id}::uuid and agent_id = ${agent}::uuid order by version`
         )
         assert.deepStrictEqual(kept, [
           { version: 1, score: kind.verdicts[index]?.score ?? NaN },
@@ -323,32 +332,32 @@ layer(testServices())("An amendment of every kind", (it) => {
 
   it.effect.each(everyKind)("An amendment is made once, however often it is sent: %s", ([, kind]) =>
     Effect.gen(function* () {
-      const { asked } = yield* settled(kind)
+      const { question } = yield* settled(kind)
       const { actual_value, close_price } = kind.outcome
       const decided = actual_value === null ? { close_price: close_price ?? NaN } : { actual_value }
       const assertCurrent = Effect.fnUntraced(function* (value: Omit<Amendment, "reason">, version: number) {
-        const { code, detail } = yield* Effect.flip(amend(asked, { ...value, reason: "another" }))
+        const { code, detail } = yield* Effect.flip(amend(question, { ...value, reason: "another" }))
         assert.strictEqual(code, "challenge_state")
         assert.include(detail, `already, in version ${version}.`)
       })
       yield* assertCurrent(decided, 1)
       const amendment = { ...kind.correction, reason }
       const answers = yield* Effect.all(
-        times(8, () => amend(asked, amendment)),
+        times(8, () => amend(question, amendment)),
         { concurrency: "unbounded" }
       )
-      yield* moveTo(plus(asked.end, "1 hour"))
-      for (const each of [...answers, yield* amend(asked, amendment)]) {
+      yield* moveTo(plus(question.end, "1 hour"))
+      for (const each of [...answers, yield* amend(question, amendment)]) {
         assert.deepStrictEqual(each, answers[0])
       }
       yield* assertCurrent(kind.correction, 2)
-      assert.lengthOf((yield* results(asked)).versions, 2)
+      assert.lengthOf((yield* resultsOf(question)).versions, 2)
     })
   )
 
   it.effect.each(everyKind)("An amendment takes possible values of the fitting field alone: %s", ([, kind]) =>
     Effect.gen(function* () {
-      const { asked } = yield* settled(kind)
+      const { question } = yield* settled(kind)
       const [right, wrong] =
         kind.outcome.result === null
           ? (["actual_value", "close_price"] as const)
@@ -359,29 +368,29 @@ layer(testServices())("An amendment of every kind", (it) => {
         [{ ...kind.correction, [wrong]: 98 }, wrong],
         ...kind.impossible.map((value) => [{ [right]: value }, right] as const)
       ] as const) {
-        const refused = yield* Effect.flip(amend(asked, { ...amendment, reason }))
+        const refused = yield* Effect.flip(amend(question, { ...amendment, reason }))
         assert(refused._tag === "InvalidRequest")
         assert.deepStrictEqual(
           refused.errors.map(({ path }) => path),
           [field]
         )
       }
-      assert.lengthOf((yield* results(asked)).versions, 1)
+      assert.lengthOf((yield* resultsOf(question)).versions, 1)
     })
   )
 
   it.effect.each(everyKind)("Only a resolved question can be amended: %s", ([, kind]) =>
     Effect.gen(function* () {
-      const asked = yield* askAnew(kind)
+      const question = yield* askAnew(kind)
       const assertRefused = Effect.fnUntraced(function* (status: string) {
-        const { code, detail } = yield* Effect.flip(amend(asked, { ...kind.correction, reason }))
+        const { code, detail } = yield* Effect.flip(amend(question, { ...kind.correction, reason }))
         const expected = `The challenge is ${status}; only one that is resolved can be amended.`
         assert.deepStrictEqual([code, detail], ["challenge_state", expected])
       })
       yield* assertRefused("open")
-      yield* moveTo(asked.deadline)
+      yield* moveTo(question.deadline)
       yield* assertRefused("closed")
-      yield* endedBy(kind, asked, "why")
+      yield* endedBy(kind, question, "why")
       yield* assertRefused(kind.ended)
     })
   )

@@ -7,11 +7,18 @@ import type { Page } from "../../src/services/domain/paging.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import type { Category } from "../../src/services/Targets.ts"
 import { agentOf, anotherOperator, claimedAgent, claimedAgents, provisionalAgent } from "../support/agents.ts"
-import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import {
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  plus,
+  predict,
+  settleDue
+} from "../support/challenges.ts"
 import { allPages, firstPage, foreignCursors } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
-const settle = Scoring.use((scoring) => scoring.settleDue)
 const leaderboard = (category: Category | undefined, page: Page = firstPage) =>
   Scoring.use((scoring) => scoring.leaderboard({ category }, page))
 const scorecard = (agentId: string, page: Page = firstPage) =>
@@ -35,7 +42,7 @@ const round = Effect.fnUntraced(function* (asset: string, bets: ReadonlyArray<Be
   )
   yield* moveTo(deadline)
   yield* importQuotes(asset, [[deadline, 102]])
-  yield* settle
+  yield* settleDue
   return challenge
 })
 

@@ -3,7 +3,6 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/Audit.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent } from "../support/agents.ts"
@@ -16,20 +15,17 @@ import {
   newChallenge,
   newMacro,
   plus,
-  predict
+  predict,
+  resultsOf,
+  settleDue
 } from "../support/challenges.ts"
 import { firstPage } from "../support/paging.ts"
 import { audited } from "../support/loggedFixture.ts"
 import { telemetryRecorder, TelemetryRecorder } from "../support/telemetryRecorder.ts"
 import { testServices } from "../support/services.ts"
 
-const results = (challenge: { readonly id: string }) =>
-  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
-
 const resolve = (challenge: { readonly id: string }, value: number) =>
   Scoring.use((scoring) => scoring.resolveMacro(challenge.id, value))
-
-const settleDue = Scoring.use((scoring) => scoring.settleDue)
 
 layer(testServices())("The settlement of a macro challenge", (it) => {
   it.effect("A macro settlement scores every forecast by CRPS on the frozen scale", () =>
@@ -49,7 +45,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
       }
       yield* moveTo(deadline)
       yield* resolve(challenge, 3.2)
-      const { bin, predictions, reference_scale } = yield* results(challenge)
+      const { bin, predictions, reference_scale } = yield* resultsOf(challenge)
       assert.deepStrictEqual([bin, reference_scale, predictions.length], [3, 0.12, sent.length])
       for (const { crps: stored, predicted_std, predicted_value, score, skill } of predictions) {
         const value = crps({ mean: predicted_value ?? 0, sd: predicted_std ?? 0 }, 3.2)
@@ -73,7 +69,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
         const challenge = yield* newMacro({ deadline })
         yield* moveTo(deadline)
         yield* resolve(challenge, value)
-        assert.strictEqual((yield* results(challenge)).bin, bin, `${value}`)
+        assert.strictEqual((yield* resultsOf(challenge)).bin, bin, `${value}`)
         yield* moveTo(plus(deadline, "-1 hour"))
       }
     })
@@ -113,7 +109,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
       // The wait is over, though no job has run.
       yield* moveTo(plus(deadline, "60 days"))
       assert.strictEqual((yield* Effect.flip(resolve(other, 3.2))).code, "challenge_state")
-      assert.strictEqual((yield* results(other)).status, "void")
+      assert.strictEqual((yield* resultsOf(other)).status, "void")
     })
   )
 
@@ -133,7 +129,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
       yield* forecast(agent, challenge)
       yield* moveTo(deadline)
       yield* scoring.resolveMacro(challenge.id, 3.1)
-      const shown = yield* results(challenge)
+      const shown = yield* resultsOf(challenge)
       assert.strictEqual(shown.reference_scale, 0.1)
       const value = crps({ mean: 3.1, sd: 0.1 }, 3.1)
       assert.strictEqual(shown.predictions[0]?.score, crpsScore(value, 0.1).score)

@@ -16,7 +16,9 @@ import {
   millisBefore,
   moveTo,
   newPriceEvent,
-  plus
+  plus,
+  resultsOf,
+  settleDue
 } from "../support/challenges.ts"
 import { firstPage } from "../support/paging.ts"
 import { audited } from "../support/loggedFixture.ts"
@@ -45,9 +47,6 @@ const walkOfPrices = (from: number, days: number) => {
   return candles
 }
 
-const results = (challenge: { readonly id: string }) =>
-  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
-const settleDue = Scoring.use((scoring) => scoring.settleDue)
 const get = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.getOf("price_event", challenge.id))
 
@@ -80,7 +79,7 @@ layer(testServices())("The settlement of a price event", (it) => {
       assert.deepInclude(yield* get(close), { status: "resolved", result: null, actual_value: 120 })
       assert.deepInclude(yield* get(above), { status: "resolved", result: "bullish", actual_value: null })
       assert.deepInclude(yield* get(below), { result: "bearish" })
-      const shown = yield* results(above)
+      const shown = yield* resultsOf(above)
       assert.deepInclude(shown, {
         level: 120,
         close_price: 120,
@@ -109,7 +108,7 @@ layer(testServices())("The settlement of a price event", (it) => {
       yield* importCandles("ETH", "1d", [[monday, 121]])
       assert.sameMembers([...(yield* settleDue).resolved], [close.id, above.id])
       assert.deepInclude(yield* get(close), { actual_value: 121 })
-      const { resolution_source, settlement } = yield* results(above)
+      const { resolution_source, settlement } = yield* resultsOf(above)
       assert.strictEqual(resolution_source, "admin 1d candle")
       assert.strictEqual(settlement?.source, "admin 1d candle")
     })
@@ -223,7 +222,7 @@ layer(testServices())("The settlement of a price event", (it) => {
       const report = yield* settleDue
       assert.deepStrictEqual([report.resolved, report.waiting], [[touched.id], 0])
       assert.deepInclude(yield* get(touched), { status: "resolved", result: "bullish" })
-      assert.deepInclude(yield* results(touched), { level: 105, close_price: 105 })
+      assert.deepInclude(yield* resultsOf(touched), { level: 105, close_price: 105 })
       assert.strictEqual((yield* get(above)).status, "closed")
     })
   )
@@ -244,7 +243,7 @@ layer(testServices())("The settlement of a price event", (it) => {
       yield* importHours(plus(monday, "11 hours"), [91])
       assert.deepStrictEqual((yield* settleDue).resolved, [barrier.id])
       assert.deepInclude(yield* get(barrier), { result: "bearish" })
-      assert.deepInclude(yield* results(barrier), { close_price: 96 })
+      assert.deepInclude(yield* resultsOf(barrier), { close_price: 96 })
     })
   )
 
@@ -382,7 +381,7 @@ layer(testServices())("The settlement of a price event", (it) => {
       assert.deepStrictEqual((yield* settleDue).resolved, [])
       yield* moveTo(deadline)
       assert.deepStrictEqual((yield* settleDue).resolved, [threshold.id])
-      assert.strictEqual((yield* results(threshold)).predictions[0]?.score, 100)
+      assert.strictEqual((yield* resultsOf(threshold)).predictions[0]?.score, 100)
     })
   )
 
@@ -419,7 +418,7 @@ layer(testServices())("The settlement of a price event", (it) => {
       const { quarantined } = yield* importHours(plus(monday, "23 hours"), [101])
       yield* prices.decide(quarantined[0]?.id ?? "", { accept: true, reason: "the exchange corrected it" })
       yield* settleDue
-      assert.deepInclude(yield* results(threshold), { result: "bullish", close_price: 101 })
+      assert.deepInclude(yield* resultsOf(threshold), { result: "bullish", close_price: 101 })
     })
   )
 

@@ -4,7 +4,6 @@ import { BigDecimal, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { directionalResult, directionalScore } from "../../src/scoring/directional.ts"
 import { Audit } from "../../src/services/Audit.ts"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -19,29 +18,26 @@ import {
   moveTo,
   newChallenge,
   plus,
-  predict
+  predict,
+  resultsOf,
+  settleDue
 } from "../support/challenges.ts"
 import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner, countOf, rowsOf } from "../support/database.ts"
 
-const settle = Scoring.use((scoring) => scoring.settleDue)
-
-const results = (challenge: { readonly id: string }) =>
-  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
-
 /** The result, the closing price and its source. */
 const closing = (challenge: { readonly id: string }) =>
-  Effect.map(results(challenge), ({ result, close_price, resolution_source }) => [
+  Effect.map(resultsOf(challenge), ({ result, close_price, resolution_source }) => [
     result,
     close_price,
     resolution_source
   ])
 
 const statusOf = (challenge: { readonly id: string }) =>
-  Effect.map(results(challenge), ({ status }) => status)
+  Effect.map(resultsOf(challenge), ({ status }) => status)
 
-const thrice = Effect.all([settle, settle, settle], { concurrency: "unbounded" })
+const thrice = Effect.all([settleDue, settleDue, settleDue], { concurrency: "unbounded" })
 
 const tables = ["settlements", "prediction_scores", "agent_stats", "boards", "challenges"]
 
@@ -72,7 +68,7 @@ layer(testServices())("The result", (it) => {
         const now = yield* freshWeek
         const challenge = yield* newChallenge({ asset: "CL", open_price, dead_zone_pct, deadline: now })
         yield* importQuotes("CL", [[now, close]])
-        yield* settle
+        yield* settleDue
         assert.deepStrictEqual(yield* closing(challenge), [expected, close, "admin quote"])
       })
   )
@@ -85,15 +81,15 @@ layer(testServices())("The result", (it) => {
       yield* Targets.use((targets) => targets.change("NG", { dead_zone_pct: 2.5 }))
       yield* moveTo(deadline)
       yield* importQuotes("NG", [[deadline, 102]])
-      yield* settle
-      assert.strictEqual((yield* results(older)).result, "neutral")
-      assert.strictEqual((yield* results(older)).dead_zone_pct, 2.5)
-      assert.strictEqual((yield* results(frozen)).result, "bullish")
+      yield* settleDue
+      assert.strictEqual((yield* resultsOf(older)).result, "neutral")
+      assert.strictEqual((yield* resultsOf(older)).dead_zone_pct, 2.5)
+      assert.strictEqual((yield* resultsOf(frozen)).result, "bullish")
       // A settlement is final: the configuration of later days changes no result.
       yield* Targets.use((targets) => targets.change("NG", { dead_zone_pct: 0 }))
-      yield* settle
-      assert.strictEqual((yield* results(older)).result, "neutral")
-      assert.strictEqual((yield* results(older)).dead_zone_pct, 2.5)
+      yield* settleDue
+      assert.strictEqual((yield* resultsOf(older)).result, "neutral")
+      assert.strictEqual((yield* resultsOf(older)).dead_zone_pct, 2.5)
     })
   )
 
@@ -127,13 +123,13 @@ layer(testServices())("The result", (it) => {
         for (const [index, agent] of agents.entries()) yield* predict(agent, challenge, bets[index])
         yield* moveTo(deadline)
         yield* importQuotes("CL", [[deadline, close]])
-        yield* settle
+        yield* settleDue
         const result = directionalResult(
           BigDecimal.make(BigInt(price.open), 2),
           BigDecimal.make(BigInt(price.open + price.move), 2),
           BigDecimal.make(BigInt(deadZone), 2)
         )
-        assert.strictEqual((yield* results(challenge)).result, result)
+        assert.strictEqual((yield* resultsOf(challenge)).result, result)
         const stored = yield* rowsOf(
           Schema.Struct({ agent_id: Schema.String, is_correct: Schema.Boolean, score: Schema.String }),
           (sql) => sql`
@@ -177,7 +173,7 @@ layer(testServices())("The closing price", (it) => {
         [millisBefore(resolveAt, 1), 50]
       ])
       yield* moveTo(plus(resolveAt, "1 hour"))
-      yield* settle
+      yield* settleDue
       assert.deepStrictEqual(yield* closing(challenge), ["bullish", 102, "admin quote"])
     })
   )
@@ -191,7 +187,7 @@ layer(testServices())("The closing price", (it) => {
         [resolveAt, 150]
       ])
       yield* moveTo(plus(resolveAt, "3 hours"))
-      yield* settle
+      yield* settleDue
       assert.deepStrictEqual(yield* closing(challenge), ["bearish", 98, "admin 1h candle"])
     })
   )
@@ -202,7 +198,7 @@ layer(testServices())("The closing price", (it) => {
       yield* importCandles("GC", "1h", [[resolveAt, 150]])
       yield* importQuotes("GC", [[plus(resolveAt, "59 minutes"), 98]])
       yield* moveTo(plus(resolveAt, "3 hours"))
-      yield* settle
+      yield* settleDue
       assert.deepStrictEqual(yield* closing(challenge), ["bearish", 98, "admin quote"])
     })
   )
@@ -212,7 +208,7 @@ layer(testServices())("The closing price", (it) => {
       const { challenge, resolveAt } = yield* due
       yield* importCandles("GC", "1d", [[DateTime.startOf(resolveAt, "day"), 103]])
       yield* moveTo(plus(resolveAt, "1 day"))
-      yield* settle
+      yield* settleDue
       assert.deepStrictEqual(yield* closing(challenge), ["bullish", 103, "admin 1d candle"])
     })
   )
@@ -225,8 +221,8 @@ layer(testServices())("The closing price", (it) => {
       const [byDay, byHour, byQuote] = [yield* make, yield* make, yield* make]
       yield* moveTo(midnight)
       yield* importCandles("GC", "1d", [[monday, 102]])
-      yield* settle
-      assert.strictEqual((yield* results(byDay)).close_price, 102)
+      yield* settleDue
+      assert.strictEqual((yield* resultsOf(byDay)).close_price, 102)
       for (const each of [byHour, byQuote]) assert.strictEqual(yield* statusOf(each), "resolved")
       // The same moment a week later, with all three known.
       const next = yield* newChallenge({ deadline: plus(midnight, "7 days") })
@@ -234,7 +230,7 @@ layer(testServices())("The closing price", (it) => {
       yield* importCandles("GC", "1d", [[plus(monday, "7 days"), 102]])
       yield* importCandles("GC", "1h", [[plus(midnight, "167 hours"), 103]])
       yield* importQuotes("GC", [[plus(midnight, "7 days"), 104]])
-      yield* settle
+      yield* settleDue
       assert.deepStrictEqual(yield* closing(next), ["bullish", 104, "admin quote"])
     })
   )
@@ -245,10 +241,10 @@ layer(testServices())("The closing price", (it) => {
       const last = plus(resolveAt, "24 hours")
       yield* importQuotes("GC", [[plus(last, "1 millis"), 102]])
       yield* moveTo(plus(resolveAt, "2 days"))
-      assert.strictEqual((yield* settle).waiting, 1)
+      assert.strictEqual((yield* settleDue).waiting, 1)
       assert.strictEqual(yield* statusOf(challenge), "closed")
       yield* importQuotes("GC", [[last, 98]])
-      yield* settle
+      yield* settleDue
       assert.deepStrictEqual(yield* closing(challenge), ["bearish", 98, "admin quote"])
     })
   )
@@ -260,10 +256,10 @@ layer(testServices())("The closing price", (it) => {
       yield* importQuotes("GC", [[future, 102]])
       yield* importCandles("GC", "1h", [[resolveAt, 102]])
       yield* moveTo(millisBefore(future, 1))
-      yield* settle
+      yield* settleDue
       assert.strictEqual(yield* statusOf(challenge), "closed")
       yield* moveTo(future)
-      yield* settle
+      yield* settleDue
       assert.strictEqual(yield* statusOf(challenge), "resolved")
     })
   )
@@ -280,10 +276,10 @@ layer(testServices())("The closing price", (it) => {
         [plus(resolveAt, "2 days"), 100]
       ])
       yield* moveTo(plus(resolveAt, "1 minute"))
-      yield* settle
+      yield* settleDue
       const late = yield* make
       yield* moveTo(plus(resolveAt, "5 days"))
-      yield* settle
+      yield* settleDue
       assert.deepStrictEqual(yield* closing(prompt), ["bullish", 102, "admin quote"])
       assert.deepStrictEqual(yield* closing(late), ["bullish", 102, "admin quote"])
     })
@@ -298,17 +294,17 @@ layer(testServices())("The closing price", (it) => {
         yield* importQuotes("GC", [[resolveAt, 102]])
         const { quarantined } = yield* importQuotes("GC", [[resolveAt, 98]])
         yield* moveTo(resolveAt)
-        yield* settle
+        yield* settleDue
         assert.deepStrictEqual(yield* closing(challenge), ["bullish", 102, "admin quote"])
         const before = yield* fingerprints
         const [aside] = quarantined
         assert(aside !== undefined)
         yield* prices.decide(aside.id, { accept: true, reason: "A typing error." })
-        yield* settle
+        yield* settleDue
         assert.deepStrictEqual(yield* fingerprints, before)
         // Later settlements take the accepted value.
         const next = yield* newChallenge({ deadline: resolveAt })
-        yield* settle
+        yield* settleDue
         assert.deepStrictEqual(yield* closing(next), ["bearish", 98, "admin quote"])
       })
   )
@@ -332,10 +328,10 @@ layer(testServices())("Settling", (it) => {
           for each row when (new.challenge_id = ${sql.literal(`'${stuck.id}'`)}) execute function reject_settlement()`)
       yield* moveTo(deadline)
       yield* importQuotes("GC", [[deadline, 102]])
-      const report = yield* settle
+      const report = yield* settleDue
       assert.deepStrictEqual([report.resolved, report.failed], [[other.id], [stuck.id]])
       yield* asOwner(sql`drop trigger reject_settlement on settlements`)
-      assert.deepStrictEqual((yield* settle).resolved, [stuck.id])
+      assert.deepStrictEqual((yield* settleDue).resolved, [stuck.id])
     })
   )
 
@@ -379,7 +375,7 @@ layer(testServices())("Settling", (it) => {
       const unpriced = yield* newChallenge({ asset: "ETH", deadline })
       yield* moveTo(deadline)
       yield* importQuotes("GC", [[deadline, 102]])
-      const report = yield* settle
+      const report = yield* settleDue
       assert.strictEqual(report.resolved.length, 205)
       assert.strictEqual(report.waiting, 1)
       assert.strictEqual(yield* statusOf(unpriced), "closed")

@@ -12,6 +12,8 @@ import type { NewChallenge, NewMacroChallenge, NewPriceEvent } from "../../src/s
 import type { NewAnswer } from "../../src/services/domain/Answer.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import { OwedUses } from "../../src/services/RateLimiter.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { firstPage } from "./paging.ts"
 import { post } from "./requests.ts"
 import { testAdminToken } from "./settings.ts"
 
@@ -52,6 +54,11 @@ export const newChallenge = Effect.fnUntraced(function* (terms: Partial<NewChall
     deadline
   })
 })
+
+export const settleDue = Scoring.use((scoring) => scoring.settleDue)
+
+export const resultsOf = ({ id }: { readonly id: string }, page = firstPage) =>
+  Arenas.use((arenas) => arenas.results(id, page))
 
 /** The result of one answer. */
 export const submit = Effect.fnUntraced(function* (answer: Omit<Submission, "owed">) {

@@ -24,6 +24,7 @@ import {
   newMacro,
   newPriceEvent,
   plus,
+  settleDue,
   submit
 } from "./challenges.ts"
 
@@ -37,7 +38,7 @@ interface Times {
 }
 
 /** A question that was asked on a Monday at midnight. */
-export interface Asked extends Times {
+export interface Question extends Times {
   readonly id: ChallengeId
   /** Without a value it ends then. */
   readonly cancelAt: DateTime.Utc
@@ -50,7 +51,7 @@ interface Arena {
   /** The wait for a value after the end. */
   readonly patience: Duration.Input
   /** The reason of a question that has waited in vain. */
-  readonly unknown: (asked: Asked) => { readonly text: string; readonly until: DateTime.Utc }
+  readonly unknown: (question: Question) => { readonly text: string; readonly until: DateTime.Utc }
 }
 
 export interface Kind extends Arena {
@@ -65,7 +66,7 @@ export interface Kind extends Arena {
   readonly misfits: ReadonlyArray<readonly [NewAnswer, ReadonlyArray<string>]>
   /** Makes known what decides the question. */
   readonly publish: (end: DateTime.Utc) => Effect.Effect<unknown, unknown, Prices>
-  readonly settle: (asked: Asked) => Effect.Effect<unknown, { readonly code: string }, Scoring>
+  readonly settle: (question: Question) => Effect.Effect<unknown, { readonly code: string }, Scoring>
   readonly source: string
   readonly outcome: Outcome
   readonly verdicts: readonly [Verdict, Verdict]
@@ -76,8 +77,6 @@ export interface Kind extends Arena {
   /** Values that no amendment takes. */
   readonly impossible: ReadonlyArray<number>
 }
-
-export const settleDue = Scoring.use((scoring) => scoring.settleDue)
 
 const directional = {
   type: "directional",
@@ -197,8 +196,8 @@ const ranked = (index: 0 | 1, outcome: number): Verdict => {
 }
 
 const byJob = () => settleDue
-const resolvedWith = (value: number) => (asked: Asked) =>
-  Scoring.use((scoring) => scoring.resolveMacro(asked.id, value))
+const resolvedWith = (value: number) => (question: Question) =>
+  Scoring.use((scoring) => scoring.resolveMacro(question.id, value))
 
 /** A price event on ETH that the last hours of so many days decide. */
 const onCandles = (kind: CandleKindName, closes: ReadonlyArray<number>) => ({
