@@ -13,6 +13,7 @@ import {
   millisBefore,
   newChallenge,
   predict,
+  resultsOf,
   settleDue
 } from "../support/challenges.ts"
 import { rowsOf } from "../support/database.ts"
@@ -124,7 +125,7 @@ layer(testServices())("A prediction on a challenge that is not open", (it) => {
       const late = yield* predict(agent, challenge, { direction: "bearish", is_revision: true })
       assert.isFalse(late.answer.counts_for_score)
       assert.isString(late.answer.note)
-      const results = yield* Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
+      const results = yield* resultsOf(challenge)
       assert.strictEqual(results.status, "resolved")
       assert.deepStrictEqual(
         results.predictions.map(({ direction, score }) => [direction, score]),

@@ -21,6 +21,7 @@ import {
   newPriceEvent,
   plus,
   predict,
+  resultsOf,
   submit
 } from "../support/challenges.ts"
 import { rowsOf } from "../support/database.ts"
@@ -142,7 +143,7 @@ layer(testServices())("The reference agents", (it) => {
       yield* importCandles("ETH", "1h", [[plus(now, "3 hours"), price * 1.02]])
       yield* Scoring.use((scoring) => scoring.settleDue)
       yield* ReferenceAgents.use((agents) => agents.poolDue)
-      const { consensus } = yield* Arenas.use((arenas) => arenas.results(question.id, firstPage))
+      const { consensus } = yield* resultsOf(question)
       assert.strictEqual(consensus?.owners, 2)
       // (0.8 + 0.6) / 2 of the one owner, and 0.25 of the other.
       assert.closeTo(consensus?.odds?.[0] ?? 0, (0.7 + 0.25) / 2, 1e-12)
@@ -203,7 +204,7 @@ layer(testServices())("The reference agents", (it) => {
       assert.strictEqual(other_.difference, -(skill ?? 0))
       assert.deepStrictEqual([other_.a, other_.b], [beside.b, beside.a])
 
-      const results = yield* Arenas.use((arenas) => arenas.results(question.id, firstPage))
+      const results = yield* resultsOf(question)
       const isReference = ({ reference }: (typeof results.predictions)[number]) => reference !== null
       assert.strictEqual(results.prediction_count, 3)
       assert.strictEqual(results.predictions.filter(isReference).length, 5)

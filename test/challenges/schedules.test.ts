@@ -21,7 +21,8 @@ import {
   moveTo,
   newChallenge,
   plus,
-  predict
+  predict,
+  resultsOf
 } from "../support/challenges.ts"
 import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
@@ -117,7 +118,7 @@ world("session")("Session challenges", (it) => {
       yield* priced(["BTC"], 102)
       yield* at("2026-01-14T00:00:10Z")
       assert.include((yield* Scoring.use((scoring) => scoring.settleDue)).resolved, inFlight.id)
-      const results = yield* Arenas.use((arenas) => arenas.results(inFlight.id, firstPage))
+      const results = yield* resultsOf(inFlight)
       assert.strictEqual(results.result, "bullish")
     })
   )

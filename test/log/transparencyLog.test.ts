@@ -18,6 +18,7 @@ import {
   newChallenge,
   plus,
   predict,
+  resultsOf,
   settleDue
 } from "../support/challenges.ts"
 import { firstPage } from "../support/paging.ts"
@@ -138,7 +139,7 @@ layer(testServices())("A prediction", (it) => {
       const challenge = yield* newChallenge()
       const { commit } = yield* receiptOf(predict(agent, challenge))
       const own = Arenas.use((arenas) => arenas.ownPredictions(agent, firstPage))
-      const results = Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
+      const results = resultsOf(challenge)
       assert.isNull((yield* own).items[0]?.receipt.leaf_index)
       yield* completeLog
       const { leaf_index } = yield* entryOf(commit)
@@ -182,7 +183,7 @@ layer(testServices())("The end of a challenge", (it) => {
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const challenge = yield* newChallenge()
-      const results = Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
+      const results = resultsOf(challenge)
       yield* predict(yield* claimedAgent(), challenge)
       yield* completeLog
       const open = yield* Effect.flip(settlementProof(challenge.id))
@@ -222,7 +223,7 @@ layer(testServices())("The end of a challenge", (it) => {
       yield* completeLog
       const { entry } = yield* checked(yield* settlementProof(challenge.id))
       assert.deepInclude(json(entry), { type: "void", challenge_id: challenge.id })
-      const { log } = yield* Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
+      const { log } = yield* resultsOf(challenge)
       assert.isNotNull(log.settlement_proof)
     })
   )

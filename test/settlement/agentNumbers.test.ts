@@ -27,6 +27,7 @@ import {
   newMacro,
   newPriceEvent,
   plus,
+  resultsOf,
   submit
 } from "../support/challenges.ts"
 import { breadth } from "../support/breadth.ts"
@@ -206,7 +207,7 @@ const settleAll = Effect.fnUntraced(function* (
   yield* moveTo(plus(monday, "9 days"))
   yield* Skill.use((skill) => skill.countDue)
   for (const { question } of items) {
-    const { consensus } = yield* Arenas.use((arenas) => arenas.results(question.id, firstPage))
+    const { consensus } = yield* resultsOf(question)
     assert.isAbove(consensus?.owners ?? 0, 1)
   }
   yield* completeLog
