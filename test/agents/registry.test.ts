@@ -212,9 +212,9 @@ layer(testServices())("Registration", (it) => {
 
   it.effect.each([undefined, []])(
     "A registration that asks for %j gets all scopes but credits:stake",
-    (asked) =>
+    (scopes) =>
       Effect.gen(function* () {
-        const { requested_scopes } = yield* profileOf(asked && { requested_scopes: asked })
+        const { requested_scopes } = yield* profileOf(scopes && { requested_scopes: scopes })
         assert.deepStrictEqual(requested_scopes, defaultScopes)
         assert.notInclude(defaultScopes, "credits:stake")
         assert.strictEqual(defaultScopes.length, 16)
@@ -237,9 +237,9 @@ layer(testServices())("Registration", (it) => {
       ["profile:read:self", "webhook:write"]
     ],
     [["everything"], []]
-  ] as const)("A registration that asks for %o is granted %o", ([asked, granted]) =>
+  ] as const)("A registration that asks for %o is granted %o", ([scopes, granted]) =>
     Effect.gen(function* () {
-      const { effective_scopes, requested_scopes } = yield* profileOf({ requested_scopes: asked })
+      const { effective_scopes, requested_scopes } = yield* profileOf({ requested_scopes: scopes })
       assert.deepStrictEqual<ReadonlyArray<string>>(requested_scopes, granted)
       // Nothing but the social scopes and webhooks waits for the claim.
       assert.deepStrictEqual<ReadonlyArray<string>>(

@@ -161,11 +161,11 @@ layer(testServices())("A question in the database", (it) => {
 
   it.effect.each(everyKind)("A settlement in the database has the form of its kind: %s", ([, kind]) =>
     Effect.gen(function* () {
-      const asked = yield* askAnew(kind)
-      yield* answer(yield* claimedAgent(), kind, asked, kind.answers[0])
-      yield* moveTo(asked.end)
-      yield* kind.publish(asked.end)
-      yield* kind.settle(asked)
+      const question = yield* askAnew(kind)
+      yield* answer(yield* claimedAgent(), kind, question, kind.answers[0])
+      yield* moveTo(question.end)
+      yield* kind.publish(question.end)
+      yield* kind.settle(question)
       const wrong = [
         ...(kind.outcome.result === null
           ? [
@@ -182,7 +182,7 @@ layer(testServices())("A question in the database", (it) => {
       for (const changes of wrong) {
         const next = { version: "2", previous_version: "1", reason: "'why'", ...changes }
         assert.strictEqual(
-          yield* refusal(copied("settlements", `challenge_id = '${asked.id}'`, next)),
+          yield* refusal(copied("settlements", `challenge_id = '${question.id}'`, next)),
           "settlements_one_form",
           JSON.stringify(changes)
         )
